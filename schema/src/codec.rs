@@ -1,0 +1,226 @@
+//! How a body becomes bytes and is read back strictly. What belongs here: postcard with every leftover an error, and the
+//! macros that give enums their explicit codes. What never does: a particular command or event.
+
+use postcard::ser_flavors::Flavor;
+use serde::{Deserialize, Serialize};
+
+/// Why bytes are not a body of the kind they claim.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// No body of this kind is known to this build.
+    #[error("kind {kind:#06x} is not known to this build; a newer one may know it")]
+    UnknownKind {
+        /// The code as it stood in the bytes.
+        kind: u16,
+    },
+    /// The bytes end early, hold a code that nobody gave out, or are no encoding of this kind at all.
+    #[error("the body of kind {kind:#06x} ({bytes} bytes) is malformed: {why}")]
+    Malformed {
+        /// The kind that was to be decoded.
+        kind: u16,
+        /// How long the body was.
+        bytes: usize,
+        /// What postcard said.
+        why: String,
+    },
+    /// A whole body was read and bytes were left over.
+    #[error("the body of kind {kind:#06x} has {left} bytes too many")]
+    Trailing {
+        /// The kind that was decoded.
+        kind: u16,
+        /// How many bytes were left.
+        left: usize,
+    },
+}
+
+/// Appends to a buffer that the caller keeps, so that encoding a body allocates nothing.
+struct Append<'a>(&'a mut Vec<u8>);
+
+impl Flavor for Append<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
+
+/// Appends the encoding of `value` to `out`.
+pub fn encode<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+    postcard::serialize_with_flavor(value, Append(out))
+        .expect("writing to memory succeeds, and no type of this crate refuses to be written");
+}
+
+/// Reads one value that fills `bytes` to the last one.
+///
+/// # Errors
+/// [`DecodeError::Malformed`] or [`DecodeError::Trailing`], naming `kind`.
+pub fn decode<'a, T: Deserialize<'a>>(kind: u16, bytes: &'a [u8]) -> Result<T, DecodeError> {
+    match postcard::take_from_bytes::<T>(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(DecodeError::Trailing { kind, left: rest.len() }),
+        Err(error) => Err(DecodeError::Malformed { kind, bytes: bytes.len(), why: error.to_string() }),
+    }
+}
+
+/// An enum whose values have explicit codes on the wire and one stable name each in public JSON.
+macro_rules! wire_enum {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $code:literal => $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$vmeta])* $variant,)+ }
+
+        impl $name {
+            /// Every value, in the order of its code.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The code on the wire.
+            pub const fn code(self) -> u16 {
+                match self { $(Self::$variant => $code,)+ }
+            }
+
+            /// The value that has this code.
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)+ _ => None }
+            }
+
+            /// The stable name in public JSON.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+
+            /// The value that has this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_u16(self.code())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let code = u16::deserialize(deserializer)?;
+                Self::from_code(code).ok_or_else(|| serde::de::Error::custom(
+                    concat!("no such code of ", stringify!($name))))
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+/// An enum of bodies, each under an explicit kind.
+macro_rules! wire_union {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident($body:ty) = $kind:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum $name { $($(#[$vmeta])* $variant($body),)+ }
+
+        impl $name {
+            /// Every kind with its name, in the order of the code.
+            pub const KINDS: &'static [(u16, &'static str)] = &[$(($kind, stringify!($variant)),)+];
+
+            /// The code of this kind.
+            pub const fn kind(&self) -> u16 {
+                match self { $(Self::$variant(_) => $kind,)+ }
+            }
+
+            /// The name of this kind.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => stringify!($variant),)+ }
+            }
+
+            /// Appends the body's bytes, without the kind, to `out`.
+            pub fn encode_body(&self, out: &mut Vec<u8>) {
+                match self { $(Self::$variant(body) => $crate::codec::encode(body, out),)+ }
+            }
+
+            /// Reads the body of `kind`, which must fill `bytes` to the last one.
+            ///
+            /// # Errors
+            /// [`DecodeError`](crate::codec::DecodeError): an unknown kind, a malformed body, or bytes left over.
+            pub fn decode(kind: u16, bytes: &[u8]) -> Result<Self, $crate::codec::DecodeError> {
+                match kind {
+                    $($kind => $crate::codec::decode::<$body>(kind, bytes).map(Self::$variant),)+
+                    _ => Err($crate::codec::DecodeError::UnknownKind { kind }),
+                }
+            }
+        }
+
+        $(impl From<$body> for $name {
+            fn from(body: $body) -> Self {
+                Self::$variant(body)
+            }
+        })+
+    };
+}
+
+/// A fixed run of bytes, written with its length so that it is copied at once rather than byte by byte.
+macro_rules! wire_bytes {
+    ($(#[$meta:meta])* pub struct $name:ident([u8; $len:literal]);) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub [u8; $len]);
+
+        impl $name {
+            /// The bytes.
+            pub const fn as_bytes(&self) -> &[u8; $len] {
+                &self.0
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_bytes(&self.0)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let bytes: &[u8] = serde::Deserialize::deserialize(deserializer)?;
+                bytes.try_into().map(Self).map_err(|_| serde::de::Error::invalid_length(
+                    bytes.len(), &concat!(stringify!($len), " bytes")))
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($name), "("))?;
+                for byte in self.0 {
+                    write!(f, "{byte:02x}")?;
+                }
+                write!(f, ")")
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                for byte in self.0 {
+                    write!(f, "{byte:02x}")?;
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(crate) use {wire_bytes, wire_enum, wire_union};

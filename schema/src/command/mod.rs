@@ -1,0 +1,66 @@
+//! What may be asked of the engine. One file a family; a kind's code says its family in the upper byte.
+//!
+//! | codes | family |
+//! |---|---|
+//! | `0x00__` | system |
+//! | `0x01__` | registry |
+//! | `0x02__` | bank |
+//! | `0x03__` | matches |
+//! | `0x04__` | lobby |
+//! | `0x05__` | battles |
+//! | `0x06__` | duels |
+//! | `0x07__` | sessions |
+//!
+//! A kind that a family gains later comes with the rules version that brings it.
+
+pub mod matches;
+pub mod registry;
+pub mod system;
+
+use crate::codec::wire_union;
+
+wire_union! {
+    /// A command, decoded. Its producer, number and credential stand beside it in the record (see [`crate::record`]).
+    pub enum Command {
+        /// A leader takes over; alone in its record.
+        AnnounceSequencer(system::AnnounceSequencer) = 0x0001,
+        /// A gateway's process begins.
+        AnnounceGateway(system::AnnounceGateway) = 0x0002,
+        /// A gateway's process is gone.
+        GatewayGone(system::GatewayGone) = 0x0003,
+        /// Time passes.
+        Tick(system::Tick) = 0x0004,
+        /// Other rules from the next record on; alone in its record.
+        ActivateRules(system::ActivateRules) = 0x0005,
+        /// The journal goes on in another file or stream; alone in its record.
+        CloseEra(system::CloseEra) = 0x0006,
+        /// The history forks here, after a restore; alone in its record.
+        BeginLineage(system::BeginLineage) = 0x0007,
+
+        /// An agent comes to be.
+        RegisterAgent(registry::RegisterAgent) = 0x0101,
+        /// A secret of an agent is replaced.
+        RotateCredential(registry::RotateCredential) = 0x0102,
+        /// An agent's address or its door for challenges changes.
+        SetEndpoint(registry::SetEndpoint) = 0x0103,
+
+        /// A match begins.
+        OpenMatch(matches::OpenMatch) = 0x0301,
+        /// A seat answered with a move of the game.
+        SubmitMove(matches::SubmitMove) = 0x0302,
+        /// A seat failed to answer with one.
+        RecordStrike(matches::RecordStrike) = 0x0303,
+        /// A match ends without a result.
+        AbortMatch(matches::AbortMatch) = 0x0304,
+    }
+}
+
+impl Command {
+    /// Whether a record that holds this command holds nothing else.
+    pub const fn stands_alone(&self) -> bool {
+        matches!(
+            self,
+            Self::AnnounceSequencer(_) | Self::ActivateRules(_) | Self::CloseEra(_) | Self::BeginLineage(_)
+        )
+    }
+}

@@ -1,0 +1,53 @@
+//! What happened. One file a family; a kind's code says its family in the upper byte, as a command's does.
+//!
+//! Events are derived from records and never stored as truth; the running digest in a record's header is over their bytes.
+
+pub mod matches;
+pub mod registry;
+pub mod system;
+
+use crate::{codec::wire_union, rejection::Rejection};
+
+wire_union! {
+    /// An event, decoded.
+    pub enum Event {
+        /// A command that may not happen.
+        Rejected(Rejection) = 0x0001,
+        /// A producer's number was used; a repeat of it does nothing.
+        NumberSeen(system::NumberSeen) = 0x0002,
+        /// A second key was used; it is kept for 24 hours.
+        SecondKeyKept(system::SecondKeyKept) = 0x0003,
+        /// A second key was forgotten.
+        SecondKeyExpired(system::SecondKeyExpired) = 0x0004,
+        /// A leader took over.
+        SequencerAnnounced(system::SequencerAnnounced) = 0x0005,
+        /// A gateway's process has its number.
+        GatewayAnnounced(system::GatewayAnnounced) = 0x0006,
+        /// A gateway's process is gone.
+        GatewayRemoved(system::GatewayRemoved) = 0x0007,
+        /// Other rules hold from the next record on.
+        RulesActivated(system::RulesActivated) = 0x0008,
+        /// The era ended.
+        EraClosed(system::EraClosed) = 0x0009,
+        /// Another history began; every producer is gone.
+        LineageBegun(system::LineageBegun) = 0x000a,
+
+        /// An agent came to be.
+        AgentRegistered(registry::AgentRegistered) = 0x0101,
+        /// A secret was replaced.
+        CredentialRotated(registry::CredentialRotated) = 0x0102,
+        /// An address or a policy changed.
+        EndpointSet(registry::EndpointSet) = 0x0103,
+
+        /// A match began.
+        MatchOpened(matches::MatchOpened) = 0x0301,
+        /// A seat is to be asked.
+        TurnOpened(matches::TurnOpened) = 0x0302,
+        /// A move was made.
+        MovePlayed(matches::MovePlayed) = 0x0303,
+        /// A seat has a strike more.
+        StrikeRecorded(matches::StrikeRecorded) = 0x0304,
+        /// A match ended.
+        MatchEnded(matches::MatchEnded) = 0x0305,
+    }
+}

@@ -1,0 +1,48 @@
+//! What stands in a record in place of a text or a secret. What belongs here: commitments and hashes. What never does: the
+//! text, the secret, or the key that seals either.
+
+use crate::codec::wire_bytes;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The longest text that rides beside a record, in bytes of UTF-8. What is longer is a payload, kept elsewhere.
+pub const TEXT_BYTES_MAX: usize = 65_536;
+
+wire_bytes! {
+    /// SHA-256 of a bearer secret of at least 128 bits from the system's randomness; the secret itself is in no record.
+    pub struct SecretHash([u8; 32]);
+}
+
+impl SecretHash {
+    /// The hash of a secret as it is presented, in its text form.
+    pub fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+}
+
+wire_bytes! {
+    /// The 32 random bytes that make a commitment say nothing of its text, also of a short one.
+    pub struct TextSalt([u8; 32]);
+}
+
+wire_bytes! {
+    /// SHA-256 over a [`TextSalt`] and the text.
+    pub struct Commitment([u8; 32]);
+}
+
+/// A text that somebody wrote, as records and events know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TextRef {
+    /// SHA-256(salt ‖ text).
+    pub commitment: Commitment,
+    /// The text's length in bytes of UTF-8.
+    pub size: u32,
+}
+
+impl TextRef {
+    /// Commits to `text` under `salt`.
+    pub fn commit(salt: &TextSalt, text: &str) -> Self {
+        let digest = Sha256::new().chain_update(salt.0).chain_update(text.as_bytes()).finalize();
+        Self { commitment: Commitment(digest.into()), size: text.len() as u32 }
+    }
+}
