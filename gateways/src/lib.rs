@@ -1,2 +1,3 @@
 //! placeholder
 pub mod egress;
+pub mod settings;
