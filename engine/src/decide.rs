@@ -1,0 +1,168 @@
+//! From one command to its events. What belongs here: what every command passes on its way (its number, its second key, its
+//! credential) and which room it goes to. What a room decides is in the room.
+
+use crate::{matches, registry, state::State, system};
+use arena_schema::{
+    Command, Event, Hash, LogTime, Rejection,
+    event::system::{NumberSeen, Place, SecondKeyKept},
+    hash::ShortHash,
+    id::{AgentKey, CredentialRef, Epoch, ProducerId, RecordNumber},
+    record::CommandView,
+};
+
+/// What a decision may know besides the state and the command.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The record's number.
+    pub record: RecordNumber,
+    /// The record's time.
+    pub time: LogTime,
+    /// The record's epoch.
+    pub epoch: Epoch,
+    /// Whether the command is alone in its record.
+    pub alone: bool,
+    /// The command as stored.
+    pub view: CommandView<'a>,
+}
+
+impl Context<'_> {
+    /// What a match, battle or duel has accepted, with this command behind it: BLAKE3 over the value before, the record's
+    /// time, the command's kind and its body.
+    pub(crate) fn accepted_after(&self, before: &Hash) -> Hash {
+        const FIXED: usize = 32 + 8 + 2;
+        let (time, kind, body) = (self.time.0.to_le_bytes(), self.view.kind.to_le_bytes(), self.view.body);
+        let mut buffer = [0; 256];
+        match buffer.get_mut(..FIXED + body.len()) {
+            Some(bytes) => {
+                bytes[..32].copy_from_slice(&before.0);
+                bytes[32..40].copy_from_slice(&time);
+                bytes[40..FIXED].copy_from_slice(&kind);
+                bytes[FIXED..].copy_from_slice(body);
+                Hash::of(bytes)
+            }
+            None => Hash::of_parts(&[&before.0, &time, &kind, body]),
+        }
+    }
+
+    /// The digest by which a repeat of a number shows another body: over kind and body.
+    fn digest(&self) -> ShortHash {
+        let (kind, body) = (self.view.kind.to_le_bytes(), self.view.body);
+        let mut buffer = [0; 256];
+        match buffer.get_mut(..2 + body.len()) {
+            Some(bytes) => {
+                bytes[..2].copy_from_slice(&kind);
+                bytes[2..].copy_from_slice(body);
+                ShortHash::of(bytes)
+            }
+            None => {
+                let whole = Hash::of_parts(&[&kind, body]);
+                let (short, _) = whole.0.split_first_chunk::<16>().expect("a hash has 32 bytes");
+                ShortHash(*short)
+            }
+        }
+    }
+}
+
+/// Decides one command and appends its events, at least one unless it was a `Tick`. The state is not changed.
+pub fn decide(state: &State, context: &Context<'_>, out: &mut Vec<Event>) {
+    let head = &context.view.head;
+    if head.producer != ProducerId::SEQUENCER {
+        let digest = context.digest();
+        if let Err(rejection) = state.producers.admit(head.producer, head.number, &digest) {
+            out.push(rejection.into());
+            return;
+        }
+        out.push(NumberSeen { producer: head.producer, number: head.number, digest }.into());
+    }
+    if let Some(second) = &head.second_key
+        && let Err(rejection) = state.second_keys.admit(second)
+    {
+        out.push(rejection.into());
+        return;
+    }
+    let begin = out.len();
+    let outcome = decide_body(state, context, out);
+    if let Err(rejection) = outcome {
+        out.truncate(begin);
+        out.push(rejection.into());
+    }
+    if let Some(second) = &head.second_key {
+        out.push(
+            SecondKeyKept {
+                route: second.route,
+                caller: second.caller,
+                key: second.key,
+                body: second.body,
+                place: Place { record: context.record, command: context.view.index },
+                code: outcome.err().map_or(0, Rejection::code),
+            }
+            .into(),
+        );
+    }
+}
+
+fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Result<(), Rejection> {
+    let command = context.view.decode().map_err(|error| match error {
+        arena_schema::codec::DecodeError::UnknownKind { .. } => Rejection::UnknownKind,
+        _ => Rejection::Malformed,
+    })?;
+    let head = &context.view.head;
+    let by_sequencer = head.producer == ProducerId::SEQUENCER;
+    if command.stands_alone() && !context.alone {
+        return Err(Rejection::NotAlone);
+    }
+    match &command {
+        Command::AnnounceSequencer(_)
+        | Command::AnnounceGateway(_)
+        | Command::GatewayGone(_)
+        | Command::Tick(_)
+        | Command::ActivateRules(_)
+        | Command::CloseEra(_)
+        | Command::BeginLineage(_)
+            if !by_sequencer =>
+        {
+            Err(Rejection::NotSequencer)
+        }
+        Command::AnnounceSequencer(command) => {
+            system::announce::sequencer(context, command, out);
+            Ok(())
+        }
+        Command::AnnounceGateway(command) => system::announce::gateway(state, context, command, out),
+        Command::GatewayGone(command) => system::gateway_gone::decide(state, context, command, out),
+        Command::Tick(_) => Ok(()),
+        Command::ActivateRules(command) => system::history::activate_rules(state, command, out),
+        Command::CloseEra(_) => {
+            system::history::close_era(state, out);
+            Ok(())
+        }
+        Command::BeginLineage(command) => system::history::begin_lineage(state, context, command, out),
+        Command::RegisterAgent(command) => registry::register::decide(state, command, out),
+        Command::RotateCredential(command) => {
+            speaks_for(state, head.credential, command.agent)?;
+            registry::rotate_credential::decide(state, command, out)
+        }
+        Command::SetEndpoint(command) => {
+            speaks_for(state, head.credential, command.agent)?;
+            registry::set_endpoint::decide(state, command, out)
+        }
+        Command::OpenMatch(command) => {
+            speaks_for(state, head.credential, command.players[0])?;
+            matches::open::decide(state, context, command, out)
+        }
+        Command::SubmitMove(command) => matches::submit_move::decide(state, context, command, out),
+        Command::RecordStrike(command) => matches::record_strike::decide(state, context, command, out),
+        Command::AbortMatch(command) => matches::abort::decide(state, context, command, out),
+    }
+}
+
+/// A command made with a credential acts for that credential's agent alone; one made without is the door's own word.
+fn speaks_for(state: &State, credential: CredentialRef, agent: AgentKey) -> Result<(), Rejection> {
+    if credential == CredentialRef::NONE {
+        return Ok(());
+    }
+    match state.registry.holder(credential) {
+        None => Err(Rejection::StaleCredential),
+        Some(holder) if holder == agent => Ok(()),
+        Some(_) => Err(Rejection::NotAllowed),
+    }
+}

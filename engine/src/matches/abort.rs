@@ -1,0 +1,27 @@
+//! A match ends unrated and without a winner.
+
+use crate::{decide::Context, state::State};
+use arena_schema::{
+    Event, Rejection,
+    command::matches::AbortMatch,
+    event::matches::{EndReason, MatchEnded},
+};
+
+pub(crate) fn decide(
+    state: &State,
+    context: &Context<'_>,
+    command: &AbortMatch,
+    out: &mut Vec<Event>,
+) -> Result<(), Rejection> {
+    let open = state.matches.get(command.key).ok_or(Rejection::Gone)?;
+    out.push(
+        MatchEnded {
+            key: command.key,
+            winner: None,
+            reason: EndReason::Void,
+            accepted: context.accepted_after(&open.accepted),
+        }
+        .into(),
+    );
+    Ok(())
+}

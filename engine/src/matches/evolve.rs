@@ -1,0 +1,120 @@
+//! What the family's events do to its room, the agenda and the homes.
+
+use crate::{
+    agenda::{Clock, Due},
+    games::Position,
+    matches::{
+        policy::SeatPolicy,
+        state::{Match, SeatState, Turn, TurnKey, pair},
+        turns,
+    },
+    state::State,
+};
+use arena_schema::{
+    Seat,
+    event::matches::{MatchEnded, MatchOpened, MovePlayed, StrikeRecorded, TurnOpened},
+    id::{AgentKey, MatchKey},
+};
+
+pub(crate) fn opened(state: &mut State, event: &MatchOpened) {
+    let Some(position) = Position::start(event.game.0, &event.seed.0) else {
+        return;
+    };
+    let seats = event.seats.map(|agent| SeatState {
+        agent,
+        policy: state
+            .registry
+            .agent(agent)
+            .and_then(|known| SeatPolicy::of(known.protocol, event.game))
+            .unwrap_or(SeatPolicy::Strikes),
+        strikes: 0,
+        turn: None,
+    });
+    let matches = &mut state.matches;
+    matches.open.insert(Match {
+        id: event.id,
+        rated: event.rated,
+        deadline_ms: event.deadline_ms,
+        seed: event.seed,
+        plies: 0,
+        seats,
+        position,
+        attempts: 0,
+        accepted: event.accepted,
+    });
+    matches.ids.insert(event.id, event.key);
+    let [one, other] = event.seats;
+    count(state, one, other, true);
+}
+
+/// Counts an open match of two agents in, or out.
+fn count(state: &mut State, one: AgentKey, other: AgentKey, opens: bool) {
+    let matches = &mut state.matches;
+    for agent in [one, other] {
+        let at = agent.slot as usize;
+        if matches.of_agent.len() <= at {
+            matches.of_agent.resize(at + 1, 0);
+        }
+        let of_agent = &mut matches.of_agent[at];
+        *of_agent = if opens { *of_agent + 1 } else { of_agent.saturating_sub(1) };
+    }
+    let of_pair = matches.of_pair.entry(pair(one, other)).or_default();
+    *of_pair = if opens { *of_pair + 1 } else { of_pair.saturating_sub(1) };
+    if *of_pair == 0 {
+        matches.of_pair.remove(&pair(one, other));
+    }
+}
+
+pub(crate) fn turn_opened(state: &mut State, event: &TurnOpened) {
+    close_turn(state, event.key, event.seat);
+    let Some(open) = state.matches.open.get_mut(event.key.slot, event.key.generation) else {
+        return;
+    };
+    let due = Due::Turn(TurnKey { key: event.key, seat: event.seat });
+    let entry = state.agenda.schedule(Clock::Ours, turns::span_us(open.deadline_ms), event.due, due);
+    open.attempts = event.attempt;
+    let seat = &mut open.seats[event.seat.index()];
+    seat.turn = Some(Turn { ply: event.ply, attempt: event.attempt, home: event.home, entry });
+    state.homes.hold(seat.agent, event.home);
+}
+
+pub(crate) fn move_played(state: &mut State, event: &MovePlayed) {
+    close_turn(state, event.key, event.seat);
+    let Some(open) = state.matches.open.get_mut(event.key.slot, event.key.generation) else {
+        return;
+    };
+    let played = open.position.play(event.seat, &event.mv);
+    debug_assert!(played.is_ok(), "a move that was decided is legal");
+    open.plies += 1;
+    open.accepted = event.accepted;
+}
+
+pub(crate) fn strike_recorded(state: &mut State, event: &StrikeRecorded) {
+    close_turn(state, event.key, event.seat);
+    if let Some(open) = state.matches.open.get_mut(event.key.slot, event.key.generation) {
+        open.seats[event.seat.index()].strikes = event.strikes;
+        open.accepted = event.accepted;
+    }
+}
+
+pub(crate) fn ended(state: &mut State, event: &MatchEnded) {
+    for &seat in Seat::ALL {
+        close_turn(state, event.key, seat);
+    }
+    if let Some(open) = state.matches.open.remove(event.key.slot, event.key.generation) {
+        state.matches.ids.remove(&open.id);
+        count(state, open.seats[0].agent, open.seats[1].agent, false);
+    }
+}
+
+/// Nobody is asked any more: off the agenda, and the agent's home has one thing less open.
+fn close_turn(state: &mut State, key: MatchKey, seat: Seat) {
+    let Some(open) = state.matches.open.get_mut(key.slot, key.generation) else {
+        return;
+    };
+    let seat = &mut open.seats[seat.index()];
+    if let Some(turn) = seat.turn.take() {
+        state.agenda.cancel(turn.entry);
+        state.homes.release(seat.agent);
+    }
+}

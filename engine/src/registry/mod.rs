@@ -1,0 +1,10 @@
+//! The family registry: agents, the hashes of their secrets, where they are reached. A handle is for ever; every credential has
+//! a generation, and a command of an older one is rejected.
+
+pub(crate) mod register;
+pub(crate) mod rotate_credential;
+pub(crate) mod set_endpoint;
+mod state;
+
+pub use register::AGENTS_MAX;
+pub use state::{Agent, Credential, Registry};

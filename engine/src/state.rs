@@ -1,0 +1,150 @@
+//! All that the events so far have made, and the one function that makes it.
+
+use crate::{
+    agenda::Agenda, homes::Homes, matches, producers::Producers, registry, rules::RULES_FIRST,
+    second_keys::SecondKeys, system,
+};
+use arena_schema::{
+    Event, Hash, LogTime,
+    event::system::{KeyTag, Place},
+    id::{AgentKey, Epoch, Era, Lineage, Partition, RecordNumber, RulesVersion},
+};
+
+/// The last record that was reduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its number; 0 before the first.
+    pub number: RecordNumber,
+    /// Its hash; zero before the first.
+    pub hash: Hash,
+    /// Its time.
+    pub time: LogTime,
+    /// Whose leadership wrote it.
+    pub epoch: Epoch,
+    /// The running digest after it.
+    pub digest: Hash,
+}
+
+/// The engine's state. Read by anyone; changed by [`evolve`] and, where a record ends, by [`crate::reduce`].
+#[derive(Debug, Clone)]
+pub struct State {
+    pub(crate) lineage: Option<Lineage>,
+    pub(crate) partition: Partition,
+    pub(crate) era: Era,
+    pub(crate) rules: RulesVersion,
+    pub(crate) head: Head,
+    /// The digests after the last few records, which a header may name.
+    pub(crate) digests: [(RecordNumber, Hash); 8],
+    pub(crate) agenda: Agenda,
+    pub(crate) producers: Producers,
+    pub(crate) second_keys: SecondKeys,
+    pub(crate) homes: Homes,
+    pub(crate) registry: registry::Registry,
+    pub(crate) matches: matches::Matches,
+}
+
+impl State {
+    /// The state before a partition's first record. The lineage is the first record's.
+    pub fn new(partition: Partition) -> Self {
+        let digest = crate::digest::genesis_digest();
+        Self {
+            lineage: None,
+            partition,
+            era: Era(1),
+            rules: RULES_FIRST,
+            head: Head {
+                number: RecordNumber(0),
+                hash: Hash::ZERO,
+                time: LogTime::ZERO,
+                epoch: Epoch(0),
+                digest,
+            },
+            digests: [(RecordNumber(0), digest); 8],
+            agenda: Agenda::default(),
+            producers: Producers::default(),
+            second_keys: SecondKeys::default(),
+            homes: Homes::default(),
+            registry: registry::Registry::default(),
+            matches: matches::Matches::default(),
+        }
+    }
+
+    /// Which history; `None` before the first record.
+    pub fn lineage(&self) -> Option<Lineage> {
+        self.lineage
+    }
+
+    /// Which partition.
+    pub fn partition(&self) -> Partition {
+        self.partition
+    }
+
+    /// The era that the next record is in.
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
+    /// The rules that the next record is reduced under.
+    pub fn rules(&self) -> RulesVersion {
+        self.rules
+    }
+
+    /// The last record.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The live producers.
+    pub fn producers(&self) -> &Producers {
+        &self.producers
+    }
+
+    /// Agents and their credentials.
+    pub fn registry(&self) -> &registry::Registry {
+        &self.registry
+    }
+
+    /// What is being played.
+    pub fn matches(&self) -> &matches::Matches {
+        &self.matches
+    }
+
+    /// When something falls due next.
+    pub fn next_due(&self) -> Option<LogTime> {
+        self.agenda.first().map(|(due, _, _)| due)
+    }
+
+    /// How many things the agenda holds.
+    pub fn agenda_len(&self) -> usize {
+        self.agenda.len()
+    }
+
+    /// What became of a second key: the tag of its body, the place of its outcome and the outcome's code (0: accepted).
+    pub fn second_key(&self, route: u16, caller: AgentKey, key: KeyTag) -> Option<(KeyTag, Place, u16)> {
+        self.second_keys.outcome(route, caller, key)
+    }
+}
+
+/// Folds one event into the state. `now` is its record's time.
+pub fn evolve(state: &mut State, now: LogTime, event: &Event) {
+    match event {
+        Event::Rejected(_) => {}
+        Event::NumberSeen(event) => state.producers.see(event),
+        Event::SecondKeyKept(event) => state.second_keys.keep(&mut state.agenda, now, event),
+        Event::SecondKeyExpired(event) => state.second_keys.expire(&mut state.agenda, event),
+        Event::SequencerAnnounced(event) => system::evolve::sequencer_announced(state, event),
+        Event::GatewayAnnounced(event) => state.producers.announce(event),
+        Event::GatewayRemoved(event) => state.producers.remove(event.producer),
+        Event::RulesActivated(event) => state.rules = event.version,
+        Event::EraClosed(event) => state.era = Era(event.era.0 + 1),
+        Event::LineageBegun(event) => system::evolve::lineage_begun(state, event),
+        Event::AgentRegistered(event) => state.registry.registered(event),
+        Event::CredentialRotated(event) => state.registry.rotated(event),
+        Event::EndpointSet(event) => state.registry.endpoint_set(event),
+        Event::MatchOpened(event) => matches::evolve::opened(state, event),
+        Event::TurnOpened(event) => matches::evolve::turn_opened(state, event),
+        Event::MovePlayed(event) => matches::evolve::move_played(state, event),
+        Event::StrikeRecorded(event) => matches::evolve::strike_recorded(state, event),
+        Event::MatchEnded(event) => matches::evolve::ended(state, event),
+    }
+}

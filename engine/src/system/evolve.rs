@@ -1,0 +1,13 @@
+//! What the family's events do to the state, where it is more than one field.
+
+use crate::state::State;
+use arena_schema::event::system::{LineageBegun, SequencerAnnounced};
+
+pub(crate) fn sequencer_announced(state: &mut State, event: &SequencerAnnounced) {
+    state.agenda.shift_ours(event.outage_us);
+}
+
+pub(crate) fn lineage_begun(state: &mut State, event: &LineageBegun) {
+    state.lineage = Some(event.lineage);
+    state.producers.remove_all();
+}

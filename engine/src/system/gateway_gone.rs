@@ -1,0 +1,22 @@
+//! A gateway's process is gone: what it was to do is opened anew at another home, with the whole deadline, and nobody is struck.
+
+use crate::{decide::Context, homes, matches, state::State};
+use arena_schema::{Event, Rejection, command::system::GatewayGone, event::system::GatewayRemoved};
+
+pub(crate) fn decide(
+    state: &State,
+    context: &Context<'_>,
+    command: &GatewayGone,
+    out: &mut Vec<Event>,
+) -> Result<(), Rejection> {
+    let gone = state.producers.of(&command.incarnation).ok_or(Rejection::Expired)?;
+    out.push(GatewayRemoved { producer: gone }.into());
+    matches::turns::rehome(
+        state,
+        context.time,
+        |home| home == gone,
+        |agent| homes::rendezvous(&state.producers, agent, gone),
+        out,
+    );
+    Ok(())
+}
