@@ -1,0 +1,219 @@
+//! One request and what came of it: timed, capped, and with every failure under a name. Both doors
+//! send through here. AA-032, AA-034.
+
+use std::error::Error;
+use std::io;
+use std::iter;
+use std::time::{Duration, Instant};
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Body, Client, Method, Request};
+use url::Url;
+
+use super::refusal::UrlRefusal;
+use super::resolver::{DIALLED, Guard, Undialled};
+
+/// The most bytes of a fault's `detail`.
+const DETAIL_BYTES_MAX: usize = 200;
+
+/// The most bytes set aside for a body on the word of its length alone.
+const BODY_BYTES_FORESEEN_MAX: usize = 64 * 1024;
+
+/// What came of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// From just before sending (resolving and connecting included) to the last byte read, by the
+    /// monotonic clock. At most the deadline for a reply.
+    pub latency: Duration,
+    /// The reply, or what broke.
+    pub outcome: Outcome,
+}
+
+/// A reply or a fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// A whole reply within the deadline, or one that was cut at the cap.
+    Reply {
+        /// The HTTP status, whatever it is: a redirect is a reply like any other. AA-052.
+        status: u16,
+        /// The body, decoded; never more than the cap.
+        body: Vec<u8>,
+        /// There was more than the cap. Nothing beyond it was read.
+        too_large: bool,
+    },
+    /// No whole reply.
+    Fault {
+        /// What broke.
+        fault: Fault,
+        /// What broke, in words for the agent's owner; at most 200 bytes, without the URL.
+        detail: String,
+        /// The status, where the headers had come.
+        status: Option<u16>,
+        /// As much of the body as had come; never more than the cap.
+        body: Vec<u8>,
+    },
+}
+
+/// Why there is no whole reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// No TLS with that host: certificate, protocol, plain text.
+    Tls,
+    /// The name unknown, the connection refused, reset or cut short, not HTTP, a corrupt encoding.
+    Transport,
+    /// The last byte had not come at the deadline.
+    Timeout,
+    /// The URL may not be called (any more). No connection was made.
+    Refused(UrlRefusal),
+    /// Our own mistake: a header that HTTP can't carry. Nothing was sent, and no agent answers for it.
+    Unsendable,
+}
+
+/// A fault and its words.
+#[derive(Debug)]
+struct Broken {
+    fault: Fault,
+    detail: String,
+}
+
+impl Broken {
+    fn new(fault: Fault, detail: impl Into<String>) -> Self {
+        let mut detail = detail.into();
+        while detail.len() > DETAIL_BYTES_MAX {
+            detail.pop();
+        }
+        Self { fault, detail }
+    }
+}
+
+/// What has been received so far. It outlives the sending, so that a timeout can show it.
+#[derive(Debug, Default)]
+struct Received {
+    status: Option<u16>,
+    body: Vec<u8>,
+    too_large: bool,
+}
+
+/// A request that is ready to be sent.
+pub(super) struct Call<'a> {
+    pub(super) client: &'a Client,
+    /// Who judges the host; nobody at the operator's door.
+    pub(super) guard: Option<&'a Guard>,
+    pub(super) method: Method,
+    pub(super) url: &'a Url,
+    pub(super) headers: &'a [(&'static str, String)],
+    pub(super) body: Option<Body>,
+    pub(super) deadline: Duration,
+    pub(super) cap_bytes: usize,
+}
+
+impl Call<'_> {
+    pub(super) async fn run(self) -> Exchange {
+        let deadline = self.deadline;
+        let mut received = Received::default();
+        let headers = match header_map(self.headers) {
+            Ok(headers) => headers,
+            Err(broken) => return concluded(Duration::ZERO, Err(broken), received),
+        };
+        let started = Instant::now();
+        let result = match tokio::time::timeout(deadline, self.send(headers, &mut received)).await {
+            // The timer is coarser than the clock.
+            Ok(Ok(())) if started.elapsed() > deadline => Err(late(deadline)),
+            Ok(result) => result,
+            Err(_elapsed) => Err(late(deadline)),
+        };
+        concluded(started.elapsed(), result, received)
+    }
+
+    async fn send(self, headers: HeaderMap, received: &mut Received) -> Result<(), Broken> {
+        let dialled = match self.guard {
+            None => None,
+            Some(guard) => guard.dialled(self.url).await.map_err(undialled)?,
+        };
+        let mut request = Request::new(self.method, self.url.clone());
+        *request.headers_mut() = headers;
+        *request.body_mut() = self.body;
+        let sending = self.client.execute(request);
+        let response = match dialled {
+            None => sending.await,
+            Some(dialled) => DIALLED.scope(dialled, sending).await,
+        };
+        let mut response = response.map_err(classified)?;
+        received.status = Some(response.status().as_u16());
+        if let Some(bytes) = response.content_length() {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            received.body.reserve_exact(bytes.min(self.cap_bytes).min(BODY_BYTES_FORESEEN_MAX));
+        }
+        while let Some(chunk) = response.chunk().await.map_err(classified)? {
+            let room = self.cap_bytes - received.body.len();
+            received.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if chunk.len() > room {
+                // Dropping the response closes the connection: the rest is never read.
+                received.too_large = true;
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn concluded(latency: Duration, result: Result<(), Broken>, received: Received) -> Exchange {
+    let Received { status, body, too_large } = received;
+    let outcome = match (result, status) {
+        (Ok(()), Some(status)) => Outcome::Reply { status, body, too_large },
+        (Ok(()), None) => unreachable!("sending succeeds only after a status was received"),
+        (Err(Broken { fault, detail }), status) => Outcome::Fault { fault, detail, status, body },
+    };
+    Exchange { latency, outcome }
+}
+
+fn late(deadline: Duration) -> Broken {
+    Broken::new(Fault::Timeout, format!("no whole reply within {} ms", deadline.as_millis()))
+}
+
+fn header_map(headers: &[(&'static str, String)]) -> Result<HeaderMap, Broken> {
+    let mut map = HeaderMap::with_capacity(headers.len() + 4);
+    for (name, value) in headers {
+        let unsendable = || Broken::new(Fault::Unsendable, format!("the header {name} can't be sent"));
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
+        map.append(header, HeaderValue::from_str(value).map_err(|_| unsendable())?);
+    }
+    Ok(map)
+}
+
+fn undialled(why: Undialled) -> Broken {
+    match why {
+        Undialled::Refused(refusal) => {
+            let detail = refusal.to_string();
+            Broken::new(Fault::Refused(refusal), detail)
+        }
+        Undialled::Lookup(error) => Broken::new(Fault::Transport, format!("lookup: {error}")),
+    }
+}
+
+/// The client wraps what happened in layers of its own; the cause below them decides.
+fn classified(error: reqwest::Error) -> Broken {
+    if error.is_builder() {
+        return Broken::new(Fault::Unsendable, error.without_url().to_string());
+    }
+    let error = error.without_url();
+    let mut innermost: &(dyn Error + 'static) = &error;
+    for cause in causes(&error) {
+        if let Some(refusal) = cause.downcast_ref::<UrlRefusal>() {
+            return Broken::new(Fault::Refused(refusal.clone()), refusal.to_string());
+        }
+        if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
+            return Broken::new(Fault::Tls, tls.to_string());
+        }
+        innermost = cause;
+    }
+    Broken::new(Fault::Transport, innermost.to_string())
+}
+
+/// The error and all below it. `io::Error::source` passes over the very error it holds.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(Some(error), |&error| match error.downcast_ref::<io::Error>().map(io::Error::get_ref) {
+        Some(Some(held)) => Some(held),
+        _ => error.source(),
+    })
+}

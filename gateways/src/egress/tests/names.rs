@@ -1,0 +1,163 @@
+//! Where names lead, at registration and at each request. AA-050, AA-051.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{CAP, LONG, Scripted, Server, answer, dev, dev_resolving, fault, post, reply, url};
+use crate::egress::{
+    AddressKind, Egress, EgressOptions, EndpointUrl, Fault, OperatorUrl, Resolve, UrlPolicy, UrlRefusal,
+};
+
+fn public(resolver: &Arc<Scripted>) -> Egress {
+    let resolver: Arc<dyn Resolve> = Arc::clone(resolver) as _;
+    Egress::new(EgressOptions { resolver: Some(resolver), ..EgressOptions::default() }).unwrap()
+}
+
+async fn checked(answers: &[&str]) -> Result<(), UrlRefusal> {
+    let egress = public(&Scripted::new(&[answers]));
+    let url = EndpointUrl::parse("https://agent.example/play", egress.policy()).unwrap();
+    egress.untrusted().check(&url).await
+}
+
+#[track_caller]
+fn kind(refusal: &UrlRefusal) -> AddressKind {
+    match refusal {
+        UrlRefusal::Address { kind, .. } => *kind,
+        other => panic!("expected an address to be refused, came {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_name_passes_only_where_all_its_addresses_do() {
+    assert_eq!(checked(&["93.184.216.34", "2606:4700::1111"]).await, Ok(()));
+    assert_eq!(kind(&checked(&["93.184.216.34", "10.0.0.1"]).await.unwrap_err()), AddressKind::Private);
+    assert_eq!(kind(&checked(&["10.0.0.1", "93.184.216.34"]).await.unwrap_err()), AddressKind::Private);
+    assert_eq!(kind(&checked(&["127.0.0.1"]).await.unwrap_err()), AddressKind::Loopback);
+    assert_eq!(kind(&checked(&["::ffff:169.254.169.254"]).await.unwrap_err()), AddressKind::Metadata);
+    assert_eq!(checked(&[]).await, Err(UrlRefusal::NoAddress { host: "agent.example".to_owned() }));
+}
+
+#[tokio::test]
+async fn a_name_that_cannot_be_looked_up_is_refused_at_registration_and_a_fault_of_transport_in_a_match() {
+    let egress = dev_resolving(&Scripted::new(&[]));
+    let refusal = egress.untrusted().check(&url("https://agent.example/")).await.unwrap_err();
+    assert!(matches!(refusal, UrlRefusal::Lookup { .. }), "{refusal:?}");
+    assert_eq!(fault(post(&egress, "https://agent.example/").await), Fault::Transport);
+}
+
+#[tokio::test]
+async fn the_machines_own_addresses_are_refused_whatever_their_range() {
+    let own = if_addrs::get_if_addrs().unwrap().into_iter().map(|interface| interface.ip());
+    for address in own.filter(|address| !address.is_loopback()) {
+        assert!(checked(&[&address.to_string()]).await.is_err(), "{address}");
+        assert!(super::super::OwnAddresses::new().unwrap().contains(address), "{address}");
+    }
+}
+
+#[tokio::test]
+async fn the_address_dialled_is_the_one_checked_without_a_second_question() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let resolver = Scripted::new(&[&["127.0.0.1"], &["10.0.0.1"]]);
+    let egress = dev_resolving(&resolver);
+    let text = format!("http://agent.example:{}/play", server.address.port());
+    assert_eq!(reply(post(&egress, &text).await).0, 200);
+    assert_eq!(resolver.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_name_that_moves_to_a_forbidden_address_is_refused_though_a_connection_is_kept() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let resolver =
+        Scripted::new(&[&["127.0.0.1"], &["127.0.0.1"], &["127.0.0.1", "10.0.0.1"], &["127.0.0.1"]]);
+    let egress = dev_resolving(&resolver);
+    let text = format!("http://agent.example:{}/play", server.address.port());
+    assert_eq!(reply(post(&egress, &text).await).0, 200);
+    assert_eq!(reply(post(&egress, &text).await).0, 200);
+    match fault(post(&egress, &text).await) {
+        Fault::Refused(refusal) => assert_eq!(kind(&refusal), AddressKind::Private),
+        other => panic!("expected a refusal, came {other:?}"),
+    }
+    assert_eq!((server.connections(), server.requests().len(), resolver.asked()), (1, 2, 3));
+    assert_eq!(reply(post(&egress, &text).await).0, 200);
+    assert_eq!((server.connections(), server.requests().len(), resolver.asked()), (1, 3, 4));
+}
+
+#[tokio::test]
+async fn a_connection_that_no_request_of_ours_asked_for_is_checked_all_the_same() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let resolver = Scripted::new(&[&["127.0.0.1", "192.168.0.1"]]);
+    let egress = dev_resolving(&resolver);
+    let text = format!("http://agent.example:{}/play", server.address.port());
+    let error = egress.untrusted().client.get(text).send().await.unwrap_err();
+    assert!(format!("{error:?}").contains("Private"), "{error:?}");
+    assert_eq!((server.connections(), resolver.asked()), (0, 1));
+}
+
+#[tokio::test]
+async fn nothing_is_sent_to_loopback_without_dev_whatever_the_url_was_parsed_for() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let egress = public(&Scripted::new(&[&["127.0.0.1"]]));
+    let port = server.address.port();
+    for text in [
+        format!("http://127.0.0.1:{port}/"),
+        format!("https://127.0.0.1:{port}/"),
+        format!("http://agent.example:{port}/"),
+        format!("https://agent.example:{port}/"),
+        format!("https://localhost:{port}/"),
+    ] {
+        assert!(matches!(fault(post(&egress, &text).await), Fault::Refused(_)), "{text}");
+        assert!(egress.untrusted().check(&url(&text)).await.is_err(), "{text}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_check_makes_no_connection() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let egress = dev_resolving(&Scripted::new(&[&["127.0.0.1"]]));
+    let port = server.address.port();
+    egress.untrusted().check(&url(&format!("http://agent.example:{port}/"))).await.unwrap();
+    egress.untrusted().check(&url(&format!("http://127.0.0.1:{port}/"))).await.unwrap();
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn the_systems_resolver_knows_localhost() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let text = format!("http://localhost:{}/play", server.address.port());
+    assert_eq!(reply(post(&dev(), &text).await).0, 200);
+}
+
+#[tokio::test]
+async fn a_silent_resolver_is_cut_off_at_the_deadline() {
+    struct Silent(AtomicUsize);
+    impl Resolve for Silent {
+        fn resolve<'a>(
+            &'a self,
+            _host: &'a str,
+        ) -> futures::future::BoxFuture<'a, std::io::Result<Vec<std::net::IpAddr>>> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Box::pin(std::future::pending())
+        }
+    }
+    let silent = Arc::new(Silent(AtomicUsize::new(0)));
+    let resolver: Arc<dyn Resolve> = Arc::clone(&silent) as _;
+    let egress = Egress::new(EgressOptions { resolver: Some(resolver), ..EgressOptions::default() }).unwrap();
+    let text = "https://agent.example/play";
+    let exchange = super::post_within(&egress, text, std::time::Duration::from_millis(50)).await;
+    assert_eq!(fault(exchange), Fault::Timeout);
+    assert_eq!(silent.0.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn the_operators_door_takes_addresses_that_the_other_refuses() {
+    let server = Server::answering(answer("200 OK", "", b"yes")).await;
+    let egress = public(&Scripted::new(&[&["127.0.0.1"]]));
+    for host in ["127.0.0.1", "access"] {
+        let text = format!("http://{host}:{}/check", server.address.port());
+        assert!(EndpointUrl::parse(&text, UrlPolicy::Public).is_err());
+        let url = OperatorUrl::for_test(&text);
+        let exchange = egress.operator().get(&url, &[], LONG, CAP).await;
+        assert_eq!(reply(exchange), (200, b"yes".to_vec(), false));
+    }
+}

@@ -1,0 +1,84 @@
+//! The door for URLs that somebody outside gave us: endpoints, avatars, client metadata, webhooks.
+//! Every host is judged before every request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Body, Client, Method};
+
+use super::exchange::{Call, Exchange};
+use super::refusal::UrlRefusal;
+use super::resolver::{Guard, Undialled};
+use super::url::EndpointUrl;
+
+/// How long a check at registration waits for the DNS.
+pub const CHECK_WAIT: Duration = Duration::from_secs(5);
+
+/// Calls endpoints. Cheap to clone.
+#[derive(Clone)]
+pub struct Untrusted {
+    pub(super) client: Client,
+    pub(super) guard: Arc<Guard>,
+}
+
+impl Untrusted {
+    /// Resolves the host and judges all its addresses, for registration. No connection is made, and
+    /// at most [`CHECK_WAIT`] is waited for. AA-050, LX-030.
+    ///
+    /// # Errors
+    /// The [`UrlRefusal`], also where the name can't be looked up or has no address.
+    pub async fn check(&self, url: &EndpointUrl) -> Result<(), UrlRefusal> {
+        let host = || url.url().host_str().unwrap_or_default().to_owned();
+        match tokio::time::timeout(CHECK_WAIT, self.guard.dialled(url.url())).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(Undialled::Refused(refusal))) => Err(refusal),
+            Ok(Err(Undialled::Lookup(error))) => {
+                Err(UrlRefusal::Lookup { host: host(), why: error.to_string() })
+            }
+            Err(_elapsed) => {
+                let why = format!("no answer within {} s", CHECK_WAIT.as_secs());
+                Err(UrlRefusal::Lookup { host: host(), why })
+            }
+        }
+    }
+
+    /// Posts a body and reads the reply. The headers are sent as given, with `host`,
+    /// `content-length`, `accept: */*` and `accept-encoding: identity` besides.
+    ///
+    /// `deadline` covers everything from resolving to the last byte of the body; `cap_bytes` counts
+    /// the body after decoding. The request is sent once. AA-032, AA-034, AA-051, AA-052.
+    pub async fn post(
+        &self,
+        url: &EndpointUrl,
+        headers: &[(&'static str, String)],
+        body: impl Into<Body>,
+        deadline: Duration,
+        cap_bytes: usize,
+    ) -> Exchange {
+        self.call(Method::POST, url, headers, Some(body.into()), deadline, cap_bytes).run().await
+    }
+
+    /// Gets a document: an avatar, a client's metadata. Otherwise as [`post`](Self::post).
+    pub async fn get(
+        &self,
+        url: &EndpointUrl,
+        headers: &[(&'static str, String)],
+        deadline: Duration,
+        cap_bytes: usize,
+    ) -> Exchange {
+        self.call(Method::GET, url, headers, None, deadline, cap_bytes).run().await
+    }
+
+    fn call<'a>(
+        &'a self,
+        method: Method,
+        url: &'a EndpointUrl,
+        headers: &'a [(&'static str, String)],
+        body: Option<Body>,
+        deadline: Duration,
+        cap_bytes: usize,
+    ) -> Call<'a> {
+        let (client, guard, url) = (&self.client, Some(&*self.guard), url.url());
+        Call { client, guard, method, url, headers, body, deadline, cap_bytes }
+    }
+}
