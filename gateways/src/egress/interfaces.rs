@@ -31,6 +31,12 @@ impl OwnAddresses {
         Ok(Self { listed: RwLock::new(Listed { at: Instant::now(), addresses: list()? }) })
     }
 
+    /// A machine with these, for tests.
+    #[cfg(test)]
+    pub(super) fn of(addresses: &[IpAddr]) -> Self {
+        Self { listed: RwLock::new(Listed { at: Instant::now(), addresses: addresses.into() }) }
+    }
+
     /// Is it one of ours, plain or carried in a form of IPv6?
     pub(super) fn contains(&self, address: IpAddr) -> bool {
         let carried = match address {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{CAP, LONG, Scripted, Server, answer, dev, dev_resolving, fault, post, reply, url};
+use crate::egress::interfaces::OwnAddresses;
+use crate::egress::resolver::{Guard, Undialled};
 use crate::egress::{
     AddressKind, Egress, EgressOptions, EndpointUrl, Fault, OperatorUrl, Resolve, UrlPolicy, UrlRefusal,
 };
@@ -45,12 +47,36 @@ async fn a_name_that_cannot_be_looked_up_is_refused_at_registration_and_a_fault_
     assert_eq!(fault(post(&egress, "https://agent.example/").await), Fault::Transport);
 }
 
+#[test]
+fn the_machines_interfaces_are_known_but_for_loopback() {
+    let own = OwnAddresses::new().unwrap();
+    for interface in if_addrs::get_if_addrs().unwrap() {
+        assert_eq!(own.contains(interface.ip()), !interface.is_loopback(), "{interface:?}");
+    }
+}
+
 #[tokio::test]
-async fn the_machines_own_addresses_are_refused_whatever_their_range() {
-    let own = if_addrs::get_if_addrs().unwrap().into_iter().map(|interface| interface.ip());
-    for address in own.filter(|address| !address.is_loopback()) {
-        assert!(checked(&[&address.to_string()]).await.is_err(), "{address}");
-        assert!(super::super::OwnAddresses::new().unwrap().contains(address), "{address}");
+async fn the_machines_own_addresses_are_refused_though_they_are_public() {
+    let own = ["93.184.216.34".parse().unwrap(), "2606:4700::1111".parse().unwrap()];
+    for policy in [UrlPolicy::Public, UrlPolicy::Dev] {
+        let guard =
+            Guard::new(policy, OwnAddresses::of(&own), Scripted::new(&[&["8.8.8.8", "2606:4700::1111"]]));
+        for (text, refused) in [
+            ("https://93.184.216.34/", true),
+            ("https://[2606:4700::1111]/", true),
+            ("https://[::ffff:93.184.216.34]/", true),
+            ("https://[64:ff9b::93.184.216.34]/", true),
+            ("https://[2002:5db8:d822::1]/", true),
+            ("https://agent.example/", true),
+            ("https://93.184.216.35/", false),
+        ] {
+            let undialled = guard.dialled(url(text).url()).await.err();
+            let by_kind = matches!(
+                undialled,
+                Some(Undialled::Refused(UrlRefusal::Address { kind: AddressKind::OwnInterface, .. }))
+            );
+            assert_eq!((undialled.is_some(), by_kind), (refused, refused), "{text}");
+        }
     }
 }
 
