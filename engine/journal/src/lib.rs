@@ -1,1 +1,35 @@
-//! placeholder
+//! Where records live, and who writes them: the [`Journal`] trait with its implementations, the sequencer that is a journal's
+//! only writer, and what rides beside the records (texts) or apart from them (the vault).
+//!
+//! Invariants:
+//! - Commands are the truth and durable before anyone is told; events are derived and stored nowhere here.
+//! - One record is in flight at a time, and nothing is reduced before it is durable.
+//! - Bytes are stored as they were sealed; hashes are taken over stored bytes, never over a re-encoding.
+//! - No rule of any family: what a command does is the engine's.
+//! - No secret and no text in a record; both are sealed, and without their key nothing.
+
+pub mod audit;
+mod clock;
+mod data_dir;
+mod journal;
+mod memory;
+pub mod sequencer;
+mod sqlite;
+pub mod texts;
+pub mod vault;
+
+#[cfg(test)]
+mod contract;
+
+pub use audit::{AuditReport, Finding, Mark, audit};
+pub use clock::{Clock, StillClock};
+pub use data_dir::{DataDir, DataDirError};
+pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
+pub use memory::MemoryJournal;
+pub use sequencer::{
+    Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError, StartOptions,
+    Stopped, Submission,
+};
+pub use sqlite::SqliteJournal;
+pub use texts::{SealedText, TextError, TextOwner, Texts};
+pub use vault::{Vault, VaultError, VaultKey};

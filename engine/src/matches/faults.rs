@@ -12,6 +12,7 @@ use arena_schema::{
 };
 
 /// What went wrong, and what is known of it.
+#[derive(Clone, Copy)]
 pub(crate) struct Fault {
     pub(crate) cause: StrikeCause,
     pub(crate) status: Option<u16>,

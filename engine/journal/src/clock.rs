@@ -1,0 +1,104 @@
+//! The sequencer's clock: it starts from the wall clock or the last record, whichever is later, and goes on by the monotonic
+//! clock. When the two clocks part by more than a second, the sequencer announces itself anew.
+
+use arena_schema::LogTime;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+/// By how much the wall clock and the monotonic clock may part.
+const PART_US_MAX: u64 = 1_000_000;
+
+/// Which clock stamps records.
+#[derive(Debug, Clone, Default)]
+pub enum Clock {
+    /// The system's.
+    #[default]
+    System,
+    /// One that stands still until it is moved (`--test-clock`).
+    Still(StillClock),
+}
+
+/// A clock that stands still until it is moved. A clone is the same clock.
+#[derive(Debug, Clone)]
+pub struct StillClock(Arc<AtomicU64>);
+
+impl StillClock {
+    /// Standing at `time`.
+    pub fn at(time: LogTime) -> Self {
+        Self(Arc::new(AtomicU64::new(time.0)))
+    }
+
+    /// Standing at the wall clock's time now.
+    pub fn now() -> Self {
+        Self::at(LogTime(wall_us()))
+    }
+
+    /// The time that it shows.
+    pub fn time(&self) -> LogTime {
+        LogTime(self.0.load(Ordering::SeqCst))
+    }
+
+    /// Moves it on.
+    pub(crate) fn advance(&self, micros: u64) {
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+fn wall_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
+/// A running reading of a [`Clock`].
+#[derive(Debug)]
+pub(crate) struct Running {
+    clock: Clock,
+    base: LogTime,
+    wall_at_base: u64,
+    monotonic_at_base: Instant,
+}
+
+impl Running {
+    pub(crate) fn start(clock: Clock, last: LogTime) -> Self {
+        let wall = match &clock {
+            Clock::System => wall_us(),
+            Clock::Still(still) => still.time().0,
+        };
+        Self { clock, base: LogTime(wall).max(last), wall_at_base: wall, monotonic_at_base: Instant::now() }
+    }
+
+    fn elapsed_us(&self) -> u64 {
+        self.monotonic_at_base.elapsed().as_micros() as u64
+    }
+
+    /// The time now; the stamp of a record is later than the last one's in any case.
+    pub(crate) fn now(&self) -> LogTime {
+        match &self.clock {
+            Clock::System => self.base.plus_us(self.elapsed_us()),
+            Clock::Still(still) => still.time().max(self.base),
+        }
+    }
+
+    /// Whether the wall clock went another way than the monotonic one since the start of this reading.
+    pub(crate) fn parted(&self) -> bool {
+        match &self.clock {
+            Clock::System => {
+                let expected = self.wall_at_base.saturating_add(self.elapsed_us());
+                wall_us().abs_diff(expected) > PART_US_MAX
+            }
+            Clock::Still(_) => false,
+        }
+    }
+
+    /// How long until `due`, for waiting; none where this clock does not come to it by itself.
+    pub(crate) fn wait_for(&self, due: LogTime) -> Option<Duration> {
+        match &self.clock {
+            Clock::System => Some(Duration::from_micros(due.us_since(self.now()))),
+            Clock::Still(_) => (due <= self.now()).then_some(Duration::ZERO),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The journal's only writer: two threads, neither of which awaits. The *appender* owns the journal's connection and makes
+//! records durable, whatever queued while the last one was being made durable; the *reducer* owns the state and reduces record
+//! *n* while *n*+1 is being made durable, answers who submitted, and hands the record to the followers of the process.
+
+mod appender;
+mod reducer;
+mod start;
+mod submit;
+
+use arena_engine::{Emitted, State};
+use arena_schema::{
+    Event, Hash, Rejection,
+    event::system::Place,
+    id::{Incarnation, Lineage, Partition, ProducerId, RecordNumber},
+    record::Header,
+};
+use std::{
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+    thread::JoinHandle,
+};
+use tokio::sync::watch;
+
+pub use submit::{
+    BATCH_BYTES_MAX, BATCH_TEXTS_BYTES_MAX, Busy, Pending, Producer, QUEUE_COMMANDS_MAX, Submission,
+    SubmitError,
+};
+
+use crate::{
+    audit::Mark,
+    clock::Clock,
+    journal::{Journal, JournalError},
+    texts::SealedText,
+};
+use submit::Inbox;
+
+/// What became of a command, and where that stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The record and the command's index in it.
+    pub place: Place,
+    /// Its events, or why it may not happen.
+    pub result: Result<Vec<Event>, Rejection>,
+}
+
+/// The sequencer ended before it answered; whether the commands were accepted, only the journal can tell.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the sequencer has stopped: {0}")]
+pub struct Stopped(pub String);
+
+/// A reduced record, as the followers of the process see it.
+#[derive(Debug, Clone)]
+pub struct Followed {
+    /// Its header.
+    pub header: Header,
+    /// Its hash.
+    pub hash: Hash,
+    /// The running digest after it.
+    pub digest: Hash,
+    /// Its events.
+    pub events: Vec<Emitted>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The sealed texts beside it.
+    pub texts: Vec<SealedText>,
+    /// Whether it was written by this run, or is being replayed at its start.
+    pub live: bool,
+}
+
+/// Someone in the process who follows the records. It is called on the reducer's thread, in order, and may wait for a place in
+/// its own queue (which holds up the sequencer, so that memory has an end) but never for the sequencer.
+pub trait Follower: Send {
+    /// What it remembers of the journal from before: a journal that lacks it is refused.
+    fn mark(&self) -> Option<Mark> {
+        None
+    }
+
+    /// Whether it wants this record; asked in order, once each.
+    fn wants(&self, number: RecordNumber, live: bool) -> bool;
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// A reason to stop the sequencer: the follower can go on no more.
+    fn follow(&mut self, record: &Arc<Followed>) -> Result<(), String>;
+}
+
+/// How a sequencer starts.
+pub struct StartOptions {
+    /// Whose journal it is.
+    pub partition: Partition,
+    /// Which clock stamps its records.
+    pub clock: Clock,
+    /// This run of this process: the leader's and the embedded gateway's.
+    pub incarnation: Incarnation,
+    /// Who follows.
+    pub followers: Vec<Box<dyn Follower>>,
+}
+
+/// Why a sequencer cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A record is not the next one of this journal.
+    #[error("the journal {journal} is refused at record {record}: {why}")]
+    Broken {
+        /// Which journal.
+        journal: String,
+        /// The first record that does not hold.
+        record: RecordNumber,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Someone remembers a record that the journal does not have.
+    #[error("the journal {journal} is refused: {why}")]
+    Forgotten {
+        /// Which journal.
+        journal: String,
+        /// Who remembers which record, and what stands there.
+        why: String,
+    },
+    /// A follower cannot take the records.
+    #[error("a follower cannot go on: {0}")]
+    Follower(String),
+    /// The first records of this run could not be written.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// A running sequencer.
+pub struct Sequencer {
+    handle: Handle,
+    producer: ProducerId,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Reads the state and tells when the sequencer ends. A clone is the same.
+#[derive(Clone)]
+pub struct Handle {
+    inbox: Inbox,
+    state: Arc<RwLock<State>>,
+    stopped: watch::Receiver<Option<String>>,
+}
+
+impl Sequencer {
+    /// Replays the journal (which checks all of it), tells the followers, announces this run, and begins.
+    ///
+    /// # Errors
+    /// [`StartError`], naming the record where the journal does not hold.
+    pub fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<Self, StartError> {
+        start::start(journal, options)
+    }
+
+    /// To read the state.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// To submit as this process's gateway.
+    pub fn producer(&self) -> Producer {
+        Producer::new(self.handle.inbox.clone(), self.producer)
+    }
+
+    /// Accepts nothing more, finishes what was queued, closes with an empty record whose header covers the tail, and ends.
+    ///
+    /// # Errors
+    /// [`Stopped`], where it had ended by itself before.
+    pub fn stop(self) -> Result<(), Stopped> {
+        self.handle.inbox.stop();
+        for thread in self.threads {
+            thread.join().map_err(|_| Stopped("a thread panicked".to_owned()))?;
+        }
+        match self.handle.stopped.borrow().clone() {
+            Some(why) if why != ORDERLY => Err(Stopped(why)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What [`Handle::stopped`] says after an orderly stop.
+pub const ORDERLY: &str = "it was asked to";
+
+impl Handle {
+    /// The state, locked for reading. Never hold it across an await.
+    pub fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last record that the state has.
+    pub fn position(&self) -> RecordNumber {
+        self.state().head().number
+    }
+
+    /// Becomes the reason when the sequencer ends.
+    pub fn stopped(&self) -> watch::Receiver<Option<String>> {
+        self.stopped.clone()
+    }
+
+    /// Moves a clock that stands still, as an outage of ours, and waits until all that came due is reduced. With the system's
+    /// clock nothing happens.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    pub async fn advance(&self, micros: u64) -> Result<(), Stopped> {
+        self.inbox.advance(micros).await
+    }
+
+    /// The journal's lineage.
+    pub fn lineage(&self) -> Option<Lineage> {
+        self.state().lineage()
+    }
+}

@@ -1,0 +1,316 @@
+//! Texts beside records: sealed under their owner's key, found by their commitments, each with the BLAKE3 of its sealed bytes.
+//!
+//! A text is sealed as XChaCha20-Poly1305 over 32 random bytes and the text, with a random nonce of 24 bytes before it and the
+//! commitment as associated data. Forgetting an owner destroys the key, and with it every copy of every text, wherever it lies.
+
+use crate::vault::{Vault, VaultError, random, seal_with, unseal_with};
+use arena_schema::{
+    Commitment, Hash, TEXT_BYTES_MAX, TextRef, TextSalt,
+    id::{AgentId, RecordNumber},
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+use zeroize::Zeroizing;
+
+use crate::journal::JournalError;
+
+/// How many owners' keys are kept at hand.
+const KEYS_AT_HAND_MAX: usize = 65_536;
+
+/// Whose key seals a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextOwner {
+    /// An agent: its names, its address, what it says in matches and battles.
+    Agent(AgentId),
+}
+
+impl TextOwner {
+    const fn code(self) -> u16 {
+        match self {
+            Self::Agent(_) => 1,
+        }
+    }
+
+    const fn id(&self) -> &[u8; 16] {
+        match self {
+            Self::Agent(id) => &id.0,
+        }
+    }
+
+    fn from_parts(code: u16, id: [u8; 16]) -> Option<Self> {
+        match code {
+            1 => Some(Self::Agent(AgentId(id))),
+            _ => None,
+        }
+    }
+
+    /// Under which name its key lies in the vault.
+    pub fn vault_name(&self) -> String {
+        match self {
+            Self::Agent(id) => format!("agent/{}/texts", id.to_uuid()),
+        }
+    }
+}
+
+/// A text as it rides beside a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedText {
+    /// Whose key opens it.
+    pub owner: TextOwner,
+    /// What the record holds of it.
+    pub commitment: Commitment,
+    /// BLAKE3 of the sealed bytes, so that damage shows also after the key is gone.
+    pub digest: Hash,
+    /// The sealed bytes.
+    pub sealed: Vec<u8>,
+}
+
+/// Why a text cannot be sealed or opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TextError {
+    /// Longer than what rides beside a record.
+    #[error("a text has at most {TEXT_BYTES_MAX} bytes, this one has {bytes}")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The owner has no key: it was forgotten, or never was.
+    #[error("the owner of the text has no key any more")]
+    NoKey,
+    /// The sealed bytes do not open, or open to something that the commitment does not fit.
+    #[error("the sealed text is damaged or not the one that the record commits to")]
+    Damaged,
+    /// The vault failed.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+/// Appends texts as a row or a message holds them: each the owner's kind (u16) and id (16 bytes), the commitment (32), the
+/// BLAKE3 of the sealed bytes (32), their length (u32) and they themselves; numbers are little-endian.
+pub fn encode_texts(texts: &[SealedText]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(texts.iter().map(|text| 86 + text.sealed.len()).sum());
+    for text in texts {
+        bytes.extend_from_slice(&text.owner.code().to_le_bytes());
+        bytes.extend_from_slice(text.owner.id());
+        bytes.extend_from_slice(&text.commitment.0);
+        bytes.extend_from_slice(&text.digest.0);
+        bytes.extend_from_slice(&(text.sealed.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&text.sealed);
+    }
+    bytes
+}
+
+/// Reads texts as [`encode_texts`] wrote them, to the last byte, and checks each against its BLAKE3.
+///
+/// # Errors
+/// [`JournalError::Texts`], naming the record and which of its texts is damaged.
+pub fn decode_texts(record: RecordNumber, bytes: &[u8]) -> Result<Vec<SealedText>, JournalError> {
+    let mut texts = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let at = texts.len() + 1;
+        let damaged = |what: &str| JournalError::Texts { record, why: format!("text {at} {what}") };
+        let (text, after) = take_text(rest).ok_or_else(|| damaged("is cut short or has an unknown owner"))?;
+        if Hash::of(&text.sealed) != text.digest {
+            return Err(damaged(&format!("({}) does not match its hash", text.commitment)));
+        }
+        texts.push(text);
+        rest = after;
+    }
+    Ok(texts)
+}
+
+fn take_text(bytes: &[u8]) -> Option<(SealedText, &[u8])> {
+    let (code, bytes) = bytes.split_first_chunk::<2>()?;
+    let (id, bytes) = bytes.split_first_chunk::<16>()?;
+    let (commitment, bytes) = bytes.split_first_chunk::<32>()?;
+    let (digest, bytes) = bytes.split_first_chunk::<32>()?;
+    let (length, bytes) = bytes.split_first_chunk::<4>()?;
+    let (sealed, rest) = bytes.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let text = SealedText {
+        owner: TextOwner::from_parts(u16::from_le_bytes(*code), *id)?,
+        commitment: Commitment(*commitment),
+        digest: Hash(*digest),
+        sealed: sealed.to_vec(),
+    };
+    Some((text, rest))
+}
+
+type OwnerKey = Zeroizing<[u8; 32]>;
+
+/// Seals and opens texts with the owners' keys of a vault. A clone is the same.
+#[derive(Clone)]
+pub struct Texts {
+    vault: Arc<Vault>,
+    keys: Arc<Mutex<BTreeMap<TextOwner, OwnerKey>>>,
+}
+
+impl std::fmt::Debug for Texts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Texts").finish_non_exhaustive()
+    }
+}
+
+impl Texts {
+    /// Over this vault.
+    pub fn new(vault: Arc<Vault>) -> Self {
+        Self { vault, keys: Arc::default() }
+    }
+
+    /// Makes a new owner's key and keeps it in the vault, durable, before the record that relies on it.
+    ///
+    /// # Errors
+    /// [`TextError::Vault`].
+    pub fn create_owner(&self, owner: TextOwner) -> Result<(), TextError> {
+        let key: OwnerKey = Zeroizing::new(random());
+        self.vault.put(&owner.vault_name(), key.as_slice())?;
+        self.at_hand(owner, key);
+        Ok(())
+    }
+
+    /// Destroys an owner's key: none of its texts can be read any more, in no copy.
+    ///
+    /// # Errors
+    /// [`TextError::Vault`].
+    pub fn forget_owner(&self, owner: TextOwner) -> Result<(), TextError> {
+        self.vault.destroy(&owner.vault_name())?;
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&owner);
+        Ok(())
+    }
+
+    fn at_hand(&self, owner: TextOwner, key: OwnerKey) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.len() >= KEYS_AT_HAND_MAX {
+            keys.pop_first();
+        }
+        keys.insert(owner, key);
+    }
+
+    fn key(&self, owner: TextOwner) -> Result<OwnerKey, TextError> {
+        if let Some(key) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&owner) {
+            return Ok(key.clone());
+        }
+        let kept = self.vault.get(&owner.vault_name())?.ok_or(TextError::NoKey)?;
+        let key: OwnerKey = Zeroizing::new(kept.as_slice().try_into().map_err(|_| TextError::Damaged)?);
+        self.at_hand(owner, key.clone());
+        Ok(key)
+    }
+
+    /// Commits to a text and seals it.
+    ///
+    /// # Errors
+    /// [`TextError`]: too long, or the owner has no key.
+    pub fn seal(&self, owner: TextOwner, text: &str) -> Result<(TextRef, SealedText), TextError> {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(TextError::TooLong { bytes: text.len() });
+        }
+        let key = self.key(owner)?;
+        let salt = TextSalt(random());
+        let reference = TextRef::commit(&salt, text);
+        let mut plain = Zeroizing::new(Vec::with_capacity(32 + text.len()));
+        plain.extend_from_slice(&salt.0);
+        plain.extend_from_slice(text.as_bytes());
+        let sealed = seal_with(&key, &reference.commitment.0, &plain);
+        let digest = Hash::of(&sealed);
+        Ok((reference, SealedText { owner, commitment: reference.commitment, digest, sealed }))
+    }
+
+    /// Opens a sealed text and checks it against what the record commits to. The salt proves the text to others.
+    ///
+    /// # Errors
+    /// [`TextError`]: the key is gone, or the bytes are not this text.
+    pub fn open(
+        &self,
+        owner: TextOwner,
+        commitment: &Commitment,
+        sealed: &[u8],
+    ) -> Result<(TextSalt, String), TextError> {
+        let key = self.key(owner)?;
+        let plain = unseal_with(&key, &commitment.0, sealed).ok_or(TextError::Damaged)?;
+        let (salt, text) = plain.split_first_chunk::<32>().ok_or(TextError::Damaged)?;
+        let salt = TextSalt(*salt);
+        let text = std::str::from_utf8(text).map_err(|_| TextError::Damaged)?;
+        if TextRef::commit(&salt, text).commitment != *commitment {
+            return Err(TextError::Damaged);
+        }
+        Ok((salt, text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts() -> Texts {
+        Texts::new(Arc::new(Vault::in_memory(VaultKey::draw()).unwrap()))
+    }
+
+    use crate::vault::VaultKey;
+
+    const OWNER: TextOwner = TextOwner::Agent(AgentId([7; 16]));
+
+    #[test]
+    fn a_text_opens_under_its_owner_and_proves_its_commitment() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        let (reference, sealed) = texts.seal(OWNER, "centre first").unwrap();
+        assert_eq!(reference.size, 12);
+        assert!(!sealed.sealed.windows(6).any(|part| part == b"centre"));
+        let (salt, text) = texts.open(OWNER, &sealed.commitment, &sealed.sealed).unwrap();
+        assert_eq!(text, "centre first");
+        assert_eq!(TextRef::commit(&salt, &text), reference);
+    }
+
+    #[test]
+    fn the_same_text_twice_shows_nothing_in_common() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        let (one, sealed_one) = texts.seal(OWNER, "d").unwrap();
+        let (other, sealed_other) = texts.seal(OWNER, "d").unwrap();
+        assert_ne!(one.commitment, other.commitment);
+        assert_ne!(sealed_one.sealed[24..], sealed_other.sealed[24..]);
+    }
+
+    #[test]
+    fn a_forgotten_owners_texts_are_unreadable_and_their_hashes_still_hold() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        let (_, sealed) = texts.seal(OWNER, "a taunt").unwrap();
+        texts.forget_owner(OWNER).unwrap();
+        assert!(matches!(texts.open(OWNER, &sealed.commitment, &sealed.sealed), Err(TextError::NoKey)));
+        assert!(matches!(texts.seal(OWNER, "more"), Err(TextError::NoKey)));
+        let bytes = encode_texts(std::slice::from_ref(&sealed));
+        assert_eq!(decode_texts(RecordNumber(1), &bytes).unwrap(), [sealed]);
+    }
+
+    #[test]
+    fn every_changed_bit_of_sealed_texts_is_found() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        let (_, one) = texts.seal(OWNER, "first").unwrap();
+        let (_, other) = texts.seal(OWNER, "").unwrap();
+        let whole = [one, other];
+        let bytes = encode_texts(&whole);
+        assert_eq!(decode_texts(RecordNumber(3), &bytes).unwrap(), whole);
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            // Owner and commitment are what the record and the key vouch for: a changed one opens nothing.
+            let found = match decode_texts(RecordNumber(3), &changed) {
+                Err(error) => error.to_string().contains("record 3"),
+                Ok(read) => read
+                    .iter()
+                    .zip(&whole)
+                    .any(|(read, was)| read.owner != was.owner || read.commitment != was.commitment),
+            };
+            assert!(found, "bit {bit}");
+        }
+        for cut in 1..bytes.len() {
+            let read = decode_texts(RecordNumber(3), &bytes[..cut]);
+            assert!(read.is_err() || read.unwrap().len() == 1, "cut at {cut}");
+        }
+    }
+}
