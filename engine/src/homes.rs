@@ -44,6 +44,12 @@ impl Homes {
             held.open = held.open.saturating_sub(1);
         }
     }
+
+    /// Where an agent was last at home, and how much of it is open there.
+    #[cfg(test)]
+    pub(crate) fn held(&self, agent: AgentKey) -> (ProducerId, u32) {
+        self.agents.get(agent.slot as usize).map(|held| (held.home, held.open)).unwrap_or_default()
+    }
 }
 
 /// Among the live gateways but `without`, the one whose hash with the id is greatest; none where none is live.

@@ -32,6 +32,8 @@ mod state;
 mod system;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use arena_schema::Event;
 pub use decide::{Context, decide};

@@ -1,0 +1,114 @@
+//! What is true of every record and of every state, whatever the script: checked after each record, apart from the code that
+//! makes it so.
+
+use crate::{Emitted, Reduction, State};
+use arena_schema::{
+    Event, Hash, Seat,
+    id::ProducerId,
+    record::{CommandView, RecordView},
+};
+use std::collections::BTreeMap;
+
+/// The frames are the events, and the digest is over them as `digest.rs` says, reckoned here by hand.
+pub(super) fn frames(reduction: &Reduction, before: Hash, state: &State) {
+    let number = state.head().number.0.to_le_bytes();
+    let bytes = reduction.frames.as_bytes();
+    assert_eq!(
+        Hash::of_parts(&[&before.0, &number, bytes]),
+        state.head().digest,
+        "the digest is over the frames"
+    );
+    let mut rest = bytes;
+    for emitted in &reduction.events {
+        let (head, tail) = rest.split_at(10);
+        let command = u32::from_le_bytes(head[..4].try_into().unwrap());
+        let kind = u16::from_le_bytes(head[4..6].try_into().unwrap());
+        let length = u32::from_le_bytes(head[6..].try_into().unwrap()) as usize;
+        assert_eq!(command, emitted.command);
+        assert_eq!(
+            Event::decode(kind, &tail[..length]).as_ref(),
+            Ok(&emitted.event),
+            "an event is its bytes"
+        );
+        rest = &tail[length..];
+    }
+    assert!(rest.is_empty(), "the frames hold nothing but the events");
+}
+
+/// Events stand in the order of their commands, the agenda's first; every command of a producer uses up its number or is
+/// refused for it; a refusal comes alone.
+pub(super) fn events(events: &[Emitted], record: &RecordView<'_>) {
+    assert!(events.is_sorted_by_key(|emitted| emitted.command), "commands are decided in their order");
+    let commands: Vec<CommandView<'_>> = record.commands().flatten().collect();
+    assert!(events.iter().all(|emitted| emitted.command as usize <= commands.len()));
+    for command in &commands {
+        let own: Vec<&Event> =
+            events.iter().filter(|emitted| emitted.command == command.index).map(|e| &e.event).collect();
+        let rejected = own.iter().filter(|event| matches!(event, Event::Rejected(_))).count();
+        let seen = own.iter().filter(|event| matches!(event, Event::NumberSeen(_))).count();
+        let kept = own.iter().filter(|event| matches!(event, Event::SecondKeyKept(_))).count();
+        let others = own.len() - rejected - seen - kept;
+        assert!(rejected == 0 || (rejected == 1 && others == 0), "a refused command does nothing: {own:?}");
+        if command.head.producer == ProducerId::SEQUENCER {
+            assert_eq!(seen, 0, "the sequencer has no numbers");
+        } else if let Some(Event::NumberSeen(number)) = own.first() {
+            assert_eq!((number.producer, number.number), (command.head.producer, command.head.number));
+            assert_eq!(seen, 1);
+        } else {
+            assert!(matches!(own[..], [Event::Rejected(_)]), "a number acts once or is refused: {own:?}");
+        }
+        assert!(kept == 0 || command.head.second_key.is_some());
+    }
+}
+
+/// The rooms of the state agree with each other.
+pub(super) fn state(state: &State, second_keys: usize) {
+    let mut turns = 0;
+    let mut of_agent = BTreeMap::<_, u32>::new();
+    let mut of_pair = BTreeMap::<_, u32>::new();
+    let mut at_home = BTreeMap::<_, (ProducerId, u32)>::new();
+    let live: Vec<ProducerId> = state.producers().live().map(|(producer, _)| producer).collect();
+    for (slot, generation, open) in state.matches().open().iter() {
+        let (key, _) = state.matches().by_id(&open.id).expect("an open match is found by its id");
+        assert_eq!((key.slot, key.generation), (slot, generation));
+        assert_eq!(open.position().outcome(), None, "a match that is over is gone");
+        let [one, other] = [open.seats[0].agent, open.seats[1].agent];
+        *of_pair.entry((one.min(other), one.max(other))).or_default() += 1;
+        for &seat in Seat::ALL {
+            let seated = open.seat(seat);
+            *of_agent.entry(seated.agent).or_default() += 1;
+            assert!(seated.strikes < 3, "the third strike ends a match");
+            assert_eq!(
+                seated.turn.is_some(),
+                open.position().to_act().contains(seat),
+                "who is to act is asked"
+            );
+            let Some(turn) = &seated.turn else { continue };
+            turns += 1;
+            assert_eq!(turn.ply, open.plies + 1);
+            assert!((1..=open.attempts).contains(&turn.attempt));
+            if live.is_empty() {
+                assert_eq!(turn.home, ProducerId::NONE, "nobody is there");
+            } else {
+                assert!(live.contains(&turn.home), "a turn's home is live");
+            }
+            let at = at_home.entry(seated.agent).or_insert((turn.home, 0));
+            assert_eq!(at.0, turn.home, "all that is open of an agent is at one home");
+            at.1 += 1;
+        }
+    }
+    assert_eq!(state.agenda_len(), turns + second_keys, "the agenda holds open turns and second keys");
+    assert_eq!(state.matches().ids.len(), state.matches().open().len());
+    assert_eq!(state.matches().of_pair.values().sum::<u32>(), of_pair.values().sum::<u32>());
+    for ((one, other), open) in of_pair {
+        assert_eq!(state.matches().open_between(other, one), open);
+    }
+    for (slot, generation, _) in state.registry().agents().iter() {
+        let agent = arena_schema::id::AgentKey { slot, generation };
+        assert_eq!(state.matches().open_of(agent), of_agent.get(&agent).copied().unwrap_or_default());
+        let held = state.homes.held(agent);
+        let (home, open) = at_home.get(&agent).copied().unwrap_or_default();
+        assert_eq!(held.1, open, "what is open of an agent is counted at its home");
+        assert!(open == 0 || held.0 == home);
+    }
+}
