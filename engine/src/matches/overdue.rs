@@ -1,18 +1,26 @@
-//! A turn that its door said nothing of until the grace was over: no answer came.
+//! A turn that its door said nothing of until the grace was over: no answer came. Where no gateway was there to ask, the fault
+//! is ours and nobody is struck: the turn is opened anew (CHOICES, *fault of ours*).
 
 use crate::{
     matches::{
         faults::{self, Fault},
         state::TurnKey,
+        turns,
     },
     state::State,
 };
-use arena_schema::{Event, LogTime, command::matches::StrikeCause};
+use arena_schema::{Event, LogTime, command::matches::StrikeCause, id::ProducerId};
 
 pub(crate) fn decide(state: &State, now: LogTime, turn: TurnKey, out: &mut Vec<Event>) {
     let Some(open) = state.matches.get(turn.key) else {
         return;
     };
+    if let Some(unasked) = open.seat(turn.seat).turn.as_ref().filter(|asked| asked.home == ProducerId::NONE) {
+        let home = turns::home(state, open, turn.seat);
+        let attempt = open.attempts.saturating_add(1);
+        out.push(turns::open(turn.key, turn.seat, unasked.ply, attempt, home, open.deadline_ms, now));
+        return;
+    }
     let fault = Fault {
         cause: StrikeCause::Timeout,
         status: None,

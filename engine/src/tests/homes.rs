@@ -277,3 +277,34 @@ fn an_embedded_start_hands_over_within_one_record() {
         "#]],
     );
 }
+
+#[test]
+fn while_nobody_is_there_to_ask_no_seat_is_struck() {
+    // CHOICES, fault of ours: an agent never pays for it.
+    check(
+        "
+        10:00:00.000 gateway a
+        ~10:00:00.001 a register left, right
+        10:00:01.000 a open m1 left right
+        10:00:02.000 gone a
+        10:00:27.000 tick
+        10:01:27.000 tick
+        11:00:00.000 gateway b
+        11:00:00.001 b move m1 X d
+        ",
+        expect![[r#"
+            1.1 gateway a is producer 1, knows rules 1
+            3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            4.1 gateway a is gone
+            4.1 m1 X asked: ply 1 attempt 2 by nobody until 10:00:27.000
+            5.0 m1 X asked: ply 1 attempt 3 by nobody until 10:00:52.000
+            6.0 m1 X asked: ply 1 attempt 4 by nobody until 10:01:52.000
+            7.0 m1 X asked: ply 1 attempt 5 by nobody until 11:00:25.000
+            7.1 gateway b is producer 2, knows rules 1
+            7.1 m1 X asked: ply 1 attempt 6 by b until 11:00:25.000
+            8.1 b#1 m1 X played d at ply 1, reason none, 0 ms
+            8.1 b#1 m1 O asked: ply 2 attempt 7 by b until 11:00:25.001
+        "#]],
+    );
+}
