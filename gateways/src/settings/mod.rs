@@ -262,12 +262,11 @@ impl Settings {
         V: IntoIterator<Item = (T, T)>,
         T: Into<OsString>,
     {
-        let table = match config {
-            Some(path) => Some((path, source::read(path)?)),
-            None => {
-                let path = Path::new(DEFAULT_FILE);
-                source::read_if_present(path)?.map(|table| (path, table))
-            }
+        let table = if let Some(path) = config {
+            Some((path, source::read(path)?))
+        } else {
+            let path = Path::new(DEFAULT_FILE);
+            source::read_if_present(path)?.map(|table| (path, table))
         };
         let variables = source::arena_variables(variables)?;
         rows::assemble(table, &variables, flags)

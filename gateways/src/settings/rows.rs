@@ -286,7 +286,7 @@ pub(super) fn print(settings: &mut Settings) -> String {
         let Some(value) = row.slot.show() else { continue };
         if let Some(flag) = row.flag_only {
             if value.as_bool() == Some(true) {
-                flags += &format!("# {flag}\n");
+                flags.extend(["# ", flag, "\n"]);
             }
             continue;
         }

@@ -88,10 +88,10 @@ pub(super) fn read_if_present(path: &Path) -> Result<Option<toml::Table>, Settin
 /// The table that `text` holds.
 pub(super) fn parse(path: &Path, text: &str) -> Result<toml::Table, SettingsError> {
     text.parse().map_err(|error: toml::de::Error| {
-        let start = error.span().map_or(0, |span| span.start).min(text.len());
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         SettingsError::Syntax {
             path: path.to_owned(),
-            line: 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count(),
+            line: 1 + before.matches('\n').count(),
             message: error.message().to_owned(),
         }
     })
@@ -138,7 +138,7 @@ pub(super) fn flatten(
         table.iter().map(|(key, value)| (quoted(key), value)).collect();
     while let Some((key, value)) = left.pop() {
         match value {
-            toml::Value::Table(inner) if !is_setting(&key) && !(inner.is_empty() && !is_group(&key)) => {
+            toml::Value::Table(inner) if is_group(&key) || !(is_setting(&key) || inner.is_empty()) => {
                 left.extend(inner.iter().map(|(part, value)| (format!("{key}.{}", quoted(part)), value)));
             }
             _ => values.push((key, value.clone())),
