@@ -67,3 +67,89 @@ pub(crate) fn rendezvous(producers: &Producers, id: &AgentId, without: ProducerI
         .max_by_key(|(producer, at)| (Hash::of_parts(&[&at.incarnation.0, &id.0]), *producer))
         .map_or(ProducerId::NONE, |(producer, _)| producer)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arena_schema::{
+        event::system::GatewayAnnounced,
+        id::{Incarnation, Partition, RulesVersion},
+    };
+
+    const AGENT: AgentKey = AgentKey { slot: 3, generation: 1 };
+
+    fn live(ids: &[u64]) -> Producers {
+        let mut producers = Producers::default();
+        for &id in ids {
+            producers.announce(&GatewayAnnounced {
+                producer: ProducerId(id),
+                incarnation: Incarnation([id as u8; 16]),
+                rules_known: RulesVersion(1),
+            });
+        }
+        producers
+    }
+
+    fn agent(at: u16) -> AgentId {
+        let [high, low] = at.to_be_bytes();
+        AgentId::from_random(Partition(0), [high, low, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, high, low])
+    }
+
+    #[test]
+    fn with_none_live_there_is_no_home() {
+        assert_eq!(rendezvous(&live(&[]), &agent(1), ProducerId::NONE), ProducerId::NONE);
+        assert_eq!(rendezvous(&live(&[7]), &agent(1), ProducerId(7)), ProducerId::NONE);
+        assert_eq!(rendezvous(&live(&[7]), &agent(1), ProducerId::NONE), ProducerId(7));
+    }
+
+    #[test]
+    fn each_gets_about_its_share_and_one_that_goes_moves_its_own_alone() {
+        let (all, without) = (live(&[1, 2, 3]), live(&[1, 3]));
+        let mut shares = [0; 4];
+        for at in 0..3_000 {
+            let id = agent(at);
+            let home = rendezvous(&all, &id, ProducerId::NONE);
+            let after = rendezvous(&without, &id, ProducerId::NONE);
+            shares[home.0 as usize] += 1;
+            assert_eq!(rendezvous(&all, &id, ProducerId(2)), after, "as if the one left out were gone");
+            assert!(home == after || home == ProducerId(2), "who stays keeps what it had");
+        }
+        assert!(shares[1..].iter().all(|share| (800..1_200).contains(share)), "{shares:?}");
+    }
+
+    #[test]
+    fn rendezvous_goes_by_the_process_and_not_by_its_number() {
+        let mut renumbered = Producers::default();
+        for (id, incarnation) in [(5, 2), (9, 1)] {
+            renumbered.announce(&GatewayAnnounced {
+                producer: ProducerId(id),
+                incarnation: Incarnation([incarnation; 16]),
+                rules_known: RulesVersion(1),
+            });
+        }
+        let renumber = |id: ProducerId| if id.0 == 2 { ProducerId(5) } else { ProducerId(9) };
+        for at in 0..100 {
+            let home = rendezvous(&live(&[1, 2]), &agent(at), ProducerId::NONE);
+            assert_eq!(rendezvous(&renumbered, &agent(at), ProducerId::NONE), renumber(home));
+        }
+    }
+
+    #[test]
+    fn an_agent_keeps_its_home_while_anything_is_open_and_not_longer() {
+        let (mut homes, producers) = (Homes::default(), live(&[1, 2]));
+        let id = agent(1);
+        let own = rendezvous(&producers, &id, ProducerId::NONE);
+        let foreign = ProducerId(3 - own.0);
+        homes.hold(AGENT, foreign);
+        homes.hold(AGENT, foreign);
+        assert_eq!(homes.choose(&producers, AGENT, &id), foreign);
+        homes.release(AGENT);
+        assert_eq!(homes.choose(&producers, AGENT, &id), foreign);
+        homes.release(AGENT);
+        assert_eq!(homes.choose(&producers, AGENT, &id), own);
+        homes.release(AGENT);
+        assert_eq!(homes.held(AGENT), (foreign, 0));
+        homes.hold(AGENT, ProducerId::NONE);
+        assert_eq!(homes.choose(&producers, AGENT, &id), own, "no home is none to keep");
+    }
+}

@@ -6,6 +6,7 @@
 pub struct Slots<T> {
     places: Vec<Place<T>>,
     free: Vec<u32>,
+    held: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -16,14 +17,14 @@ struct Place<T> {
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
+        Self { places: Vec::new(), free: Vec::new(), held: 0 }
     }
 }
 
 impl<T> Slots<T> {
     /// How many hold something.
     pub fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.held
     }
 
     /// Whether none holds anything.
@@ -41,6 +42,7 @@ impl<T> Slots<T> {
 
     /// Puts a thing where [`Slots::next_key`] said.
     pub(crate) fn insert(&mut self, value: T) {
+        self.held += 1;
         match self.free.pop() {
             Some(slot) => {
                 let place = &mut self.places[slot as usize];
@@ -58,6 +60,7 @@ impl<T> Slots<T> {
             return None;
         }
         let value = place.value.take()?;
+        self.held -= 1;
         if place.generation < u32::MAX {
             self.free.push(slot);
         }
@@ -80,5 +83,68 @@ impl<T> Slots<T> {
         self.places.iter().enumerate().filter_map(|(slot, place)| {
             place.value.as_ref().map(|value| (slot as u32, place.generation, value))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn insert(slots: &mut Slots<char>, value: char) -> (u32, u32) {
+        let key = slots.next_key();
+        slots.insert(value);
+        assert_eq!(slots.get(key.0, key.1), Some(&value), "a thing is put where the next key said");
+        key
+    }
+
+    #[test]
+    fn a_place_is_reused_under_the_next_generation_and_the_past_one_finds_nothing() {
+        let slots = &mut Slots::default();
+        assert!(slots.is_empty());
+        assert_eq!([insert(slots, 'a'), insert(slots, 'b'), insert(slots, 'c')], [(0, 1), (1, 1), (2, 1)]);
+        assert_eq!(slots.remove(1, 1), Some('b'));
+        assert_eq!((slots.get(1, 1), slots.len()), (None, 2));
+        assert_eq!(insert(slots, 'd'), (1, 2));
+        assert_eq!((slots.get(1, 1), slots.get(1, 2)), (None, Some(&'d')));
+        assert_eq!(slots.get_mut(1, 1), None);
+        assert_eq!(slots.remove(1, 1), None, "a past generation takes nothing out");
+        assert_eq!(slots.iter().collect::<Vec<_>>(), [(0, 1, &'a'), (1, 2, &'d'), (2, 1, &'c')]);
+    }
+
+    #[test]
+    fn the_place_that_was_freed_last_is_taken_first_and_none_is_taken_twice() {
+        let slots = &mut Slots::default();
+        for value in ['a', 'b', 'c'] {
+            insert(slots, value);
+        }
+        for slot in [0, 2] {
+            assert!(slots.remove(slot, 1).is_some());
+            assert!(slots.remove(slot, 1).is_none(), "nothing is freed twice");
+        }
+        assert_eq!([insert(slots, 'd'), insert(slots, 'e'), insert(slots, 'f')], [(2, 2), (0, 2), (3, 1)]);
+    }
+
+    #[test]
+    fn what_was_never_there_is_not_found() {
+        let slots = &mut Slots::default();
+        insert(slots, 'a');
+        for (slot, generation) in [(0, 0), (0, 2), (1, 1), (u32::MAX, u32::MAX)] {
+            assert_eq!(slots.get(slot, generation), None);
+            assert_eq!(slots.remove(slot, generation), None);
+        }
+        assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn a_generation_at_its_end_is_never_used_again_nor_counted() {
+        let slots = &mut Slots::default();
+        insert(slots, 'a');
+        slots.places[0].generation = u32::MAX - 1;
+        assert_eq!(slots.remove(0, u32::MAX - 1), Some('a'));
+        assert_eq!(insert(slots, 'b'), (0, u32::MAX));
+        assert_eq!(slots.remove(0, u32::MAX), Some('b'));
+        assert_eq!(slots.len(), 0, "an empty place holds nothing");
+        assert_eq!(insert(slots, 'c'), (1, 1));
+        assert_eq!(slots.get(0, u32::MAX), None);
     }
 }
