@@ -1,5 +1,17 @@
-//! placeholder
+//! The doors: each protocol translated in and out, and the `arena` binary that puts everything together.
+//!
+//! Invariants:
+//! - A gateway decides nothing that a replay would have to know: what came from outside (a nonce, a latency, a status) is put
+//!   into a command as a fact, and the engine judges.
+//! - Connections out are opened in [`egress`] and nowhere else.
+//! - No token, link, secret or query string is in a log line.
+//! - The state's lock is never held across an await.
+
+pub mod agentarena;
 pub mod boards;
 pub mod egress;
 pub mod house;
+pub mod problem;
+pub mod secrets;
 pub mod settings;
+pub mod times;

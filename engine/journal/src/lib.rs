@@ -28,7 +28,7 @@ pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visi
 pub use memory::MemoryJournal;
 pub use sequencer::{
     Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError, StartOptions,
-    Stopped, Submission,
+    Stopped, Submission, SubmitError,
 };
 pub use sqlite::SqliteJournal;
 pub use texts::{SealedText, TextError, TextOwner, Texts};
