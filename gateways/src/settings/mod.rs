@@ -253,6 +253,7 @@ impl Default for AgentWire {
 impl Settings {
     /// Reads the settings: the file `config`, or [`DEFAULT_FILE`] where `config` is none and that file exists, then those of
     /// `variables` that begin with `ARENA_` (the process's own are `std::env::vars_os()`), then `flags`.
+    /// Those that begin with `ARENA_TESTS_` are the tests' own and are passed over.
     ///
     /// # Errors
     /// A file that cannot be read or is not TOML, an unknown name, a value that does not fit, or two settings that do not go
