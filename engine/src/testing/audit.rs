@@ -4,7 +4,7 @@
 use crate::{Emitted, Reduction, State};
 use arena_schema::{
     Event, Hash, Seat,
-    id::ProducerId,
+    id::{MatchKey, ProducerId},
     record::{CommandView, RecordView},
 };
 use std::collections::BTreeMap;
@@ -58,6 +58,38 @@ pub(super) fn events(events: &[Emitted], record: &RecordView<'_>) {
             assert!(matches!(own[..], [Event::Rejected(_)]), "a number acts once or is refused: {own:?}");
         }
         assert!(kept == 0 || command.head.second_key.is_some());
+    }
+}
+
+/// The running hash of what each match accepted, reckoned by hand: over the value before, the record's time, the command's
+/// kind and its body; what the agenda does is no command.
+#[derive(Default)]
+pub(super) struct Accepted(BTreeMap<MatchKey, Hash>);
+
+impl Accepted {
+    pub(super) fn follow(&mut self, events: &[Emitted], record: &RecordView<'_>) {
+        let commands: Vec<CommandView<'_>> = record.commands().flatten().collect();
+        let time = record.header.time.0.to_le_bytes();
+        let mut counted = None;
+        for emitted in events {
+            let (key, accepted) = match &emitted.event {
+                Event::MatchOpened(e) => (e.key, e.accepted),
+                Event::MovePlayed(e) => (e.key, e.accepted),
+                Event::StrikeRecorded(e) => (e.key, e.accepted),
+                Event::MatchEnded(e) => (e.key, e.accepted),
+                _ => continue,
+            };
+            let running = self.0.entry(key).or_insert(Hash::ZERO);
+            if emitted.command > 0 && counted != Some(emitted.command) {
+                let command = &commands[emitted.command as usize - 1];
+                *running = Hash::of_parts(&[&running.0, &time, &command.kind.to_le_bytes(), command.body]);
+                counted = Some(emitted.command);
+            }
+            assert_eq!(accepted, *running, "a match keeps what it accepted");
+            if matches!(emitted.event, Event::MatchEnded(_)) {
+                self.0.remove(&key);
+            }
+        }
     }
 }
 

@@ -178,6 +178,7 @@ pub(super) fn run(script: &str) -> (String, Journal) {
             let commands: Vec<_> =
                 record.iter().flat_map(|line| commands_of(line, &journal, &mut names)).collect();
             let digests = journal.digests.clone();
+            let before = journal.state().clone();
             let appended =
                 journal.append(time, &commands, |header| edit(header, edits, &digests)).map(<[_]>::to_vec);
             match appended {
@@ -189,7 +190,11 @@ pub(super) fn run(script: &str) -> (String, Journal) {
                         show::record(journal.state().head().number.0, &events, &names, &mut out);
                     }
                 }
-                Err(halt) => writeln!(out, "halt: {}", show::halt(&halt)).unwrap(),
+                Err(halt) => {
+                    let (now, before) = (format!("{:?}", journal.state()), format!("{before:?}"));
+                    assert_eq!(now, before, "a halt leaves no trace");
+                    writeln!(out, "halt: {}", show::halt(&halt)).unwrap();
+                }
             }
             time.0 += 1_000;
         }

@@ -8,6 +8,7 @@ mod agenda;
 mod halts;
 mod homes;
 mod matches;
+mod oracle;
 mod producers;
 mod registry;
 mod second_keys;
