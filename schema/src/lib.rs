@@ -30,3 +30,6 @@ pub use rejection::Rejection;
 pub use seat::Seat;
 pub use text::{Commitment, SecretHash, TEXT_BYTES_MAX, TextRef, TextSalt};
 pub use time::{LogTime, micros_of_ms};
+
+#[cfg(test)]
+mod golden;
