@@ -32,4 +32,6 @@ pub use text::{Commitment, SecretHash, TEXT_BYTES_MAX, TextRef, TextSalt};
 pub use time::{LogTime, micros_of_ms};
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod golden;
