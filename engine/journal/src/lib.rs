@@ -30,6 +30,6 @@ pub use sequencer::{
     Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError, StartOptions,
     Stopped, Submission, SubmitError,
 };
-pub use sqlite::SqliteJournal;
+pub use sqlite::{SqliteJournal, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};
 pub use vault::{Vault, VaultError, VaultKey};

@@ -244,10 +244,10 @@ impl Vault {
     pub fn names(&self, prefix: &str) -> Result<Vec<String>, VaultError> {
         let connection = self.connection();
         let mut select = connection
-            .prepare("SELECT name FROM vault WHERE substr(name, 1, ?2) = ?1 ORDER BY name")
+            .prepare("SELECT name FROM vault WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name")
             .map_err(store("read"))?;
         let names = select
-            .query_map(params![prefix, prefix.chars().count() as i64], |row| row.get(0))
+            .query_map(params![prefix], |row| row.get(0))
             .map_err(store("read"))?
             .collect::<Result<_, _>>()
             .map_err(store("read"))?;

@@ -144,19 +144,19 @@ impl Appender {
         let outage_us = if self.last == RecordNumber(0) { 0 } else { time.us_since(self.last_time) };
         let incarnation = self.incarnation;
         let announce = Submission::new(AnnounceSequencer { incarnation, outage_us });
-        let batch = self.own_batch(vec![announce])?;
+        let batch = Self::own_batch(vec![announce])?;
         let commands = batch.commands.clone();
         self.append(time, &commands, vec![batch])?;
         self.wait_reduced()
     }
 
-    fn own_batch(&self, submissions: Vec<Submission>) -> Result<Batch, String> {
+    fn own_batch(submissions: Vec<Submission>) -> Result<Batch, String> {
         let heads = std::iter::repeat_n(CommandHead::SEQUENCER, submissions.len());
         Batch::encode(heads, submissions).map(|(batch, _)| batch).map_err(|why| why.to_string())
     }
 
     fn append_own(&mut self, submission: Submission) -> Result<(), String> {
-        let batch = self.own_batch(vec![submission])?;
+        let batch = Self::own_batch(vec![submission])?;
         self.waiting.push_front(batch);
         self.append_waiting()
     }

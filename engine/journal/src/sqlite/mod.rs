@@ -1,5 +1,9 @@
 //! A journal in one SQLite file: a row a record, its sealed texts in the same row, durable at the commit.
 
+mod bare;
+
+pub use bare::bare_inserts;
+
 use crate::{
     journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit},
     texts::{SealedText, encode_texts},
@@ -14,6 +18,8 @@ use std::path::{Path, PathBuf};
 /// `AREN`, in the file's header, so that another program's file is not taken for a journal.
 const APPLICATION_ID: i64 = 0x4152_454e;
 const FORMAT: i64 = 1;
+/// How the one who writes opens the file.
+const PRAGMAS: &str = "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;";
 
 /// A journal in a file.
 #[derive(Debug)]
@@ -35,11 +41,7 @@ impl SqliteJournal {
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         let fail = |why: rusqlite::Error| store_error(path, "opened", &why);
         let connection = Connection::open(path).map_err(fail)?;
-        connection
-            .execute_batch(
-                "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
-            )
-            .map_err(fail)?;
+        connection.execute_batch(PRAGMAS).map_err(fail)?;
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fail)?;
         if tables == 0 {
