@@ -1,1 +1,42 @@
-//! placeholder
+//! The views: what is folded from records into tables, so that a page or an answer is one look-up.
+//!
+//! Invariants:
+//! - A view knows records and nothing else: no clock, no network, no memory of its own between two records but its rows. The same
+//!   records give the same rows, in one go or in many.
+//! - The checkpoint is in the same transaction as the rows, and no record is skipped. A view can always be thrown away.
+//! - No view is truth: nothing is decided here, and nothing but a read leads from here back to the engine.
+//! - No text that anybody wrote lies here in clear, only sealed; it is opened at the read, and gone with its owner's key.
+//! - Floats (ratings) are allowed here, and nowhere before. No JSON, no text form of an instant, no protocol of the outside world.
+//!
+//! A new projection is one file beside these (its tables, its [`Projector`], its reads on [`Views`]) and one line in
+//! [`projectors`].
+
+mod agents;
+mod error;
+mod leaderboard;
+mod projector;
+mod readers;
+mod replays;
+mod sealed;
+mod store;
+mod thread;
+mod views;
+
+#[cfg(test)]
+mod tests;
+
+pub use agents::AgentRow;
+pub use error::{Fault, ViewError, ViewsBehind};
+pub use leaderboard::{DEVIATION_PROVISIONAL_ABOVE, RatingRow};
+pub use projector::{Changes, Projector, Record};
+pub use replays::{
+    Failure, JournalSpan, MatchResult, MatchStatus, MatchSummary, Player, Replay, ReplayEvent, What,
+};
+pub use sealed::OpenedText;
+pub use thread::{GROUP_RECORDS_MAX, QUEUE_RECORDS_MAX};
+pub use views::{CHANGES_KEPT_MAX, LIST_ROWS_MAX, Views, ViewsAt};
+
+/// Every projection. A view that another's reads rest on stands before it: it is never behind it.
+pub fn projectors() -> Vec<Box<dyn Projector>> {
+    vec![Box::new(agents::Agents), Box::new(replays::Replays), Box::new(leaderboard::Leaderboard)]
+}
