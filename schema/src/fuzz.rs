@@ -97,13 +97,13 @@ fn body(random: &mut Random, golden: &[(u16, Vec<u8>)]) -> (u16, Vec<u8>) {
     }
 }
 
-/// What a union's decoder does with these bytes; gives whether they read.
+/// What a union's decoder does with these bytes; gives what they read as.
 fn probe<T: PartialEq + std::fmt::Debug>(
     (kind, bytes): &(u16, Vec<u8>),
     kinds: &[(u16, &str)],
     decode: impl Fn(u16, &[u8]) -> Result<T, DecodeError>,
     encode: impl Fn(&T) -> (u16, Vec<u8>),
-) -> bool {
+) -> Option<T> {
     let known = kinds.iter().any(|(code, _)| code == kind);
     match decode(*kind, bytes) {
         Ok(value) => {
@@ -123,21 +123,21 @@ fn probe<T: PartialEq + std::fmt::Debug>(
                 again.is_empty() || decode(code, &again[..again.len() - 1]).is_err(),
                 "a part is no whole"
             );
-            true
+            Some(value)
         }
         Err(DecodeError::UnknownKind { kind: named }) => {
             assert!(!known && named == *kind);
-            false
+            None
         }
         Err(DecodeError::Malformed { kind: named, bytes: len, .. }) => {
             assert!(known && named == *kind && len == bytes.len());
-            false
+            None
         }
         Err(DecodeError::Trailing { kind: named, left }) => {
             assert!(known && named == *kind && (1..=bytes.len()).contains(&left));
             // What stands before the rest is whole.
             assert!(decode(*kind, &bytes[..bytes.len() - left]).is_ok());
-            false
+            None
         }
     }
 }
@@ -160,9 +160,19 @@ fn commands_and_events_read_nothing_that_they_would_not_write() {
     for case in 0..90_000 {
         let random = &mut Random::of_case(case);
         let input = body(random, &commands);
-        read[0] += usize::from(probe(&input, Command::KINDS, Command::decode, &of_command));
+        if let Some(command) = probe(&input, Command::KINDS, Command::decode, &of_command) {
+            read[0] += 1;
+            if let Command::RegisterAgent(command) = command {
+                assert!(Handle::parse(command.handle.as_str()).is_some(), "{:?} is a handle", command.handle);
+            }
+        }
         let input = body(random, &events);
-        read[1] += usize::from(probe(&input, Event::KINDS, Event::decode, &of_event));
+        if let Some(event) = probe(&input, Event::KINDS, Event::decode, &of_event) {
+            read[1] += 1;
+            if let Event::AgentRegistered(event) = event {
+                assert!(Handle::parse(event.handle.as_str()).is_some(), "{:?} is a handle", event.handle);
+            }
+        }
     }
     assert!(
         read.iter().all(|read| *read > 10_000),
