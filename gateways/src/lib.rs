@@ -8,10 +8,19 @@
 //! - The state's lock is never held across an await.
 
 pub mod agentarena;
+pub mod api;
+pub mod arena;
+pub mod bench;
 pub mod boards;
+pub mod cli;
+pub mod directory;
 pub mod egress;
 pub mod house;
+pub mod names;
 pub mod problem;
+pub mod referee;
 pub mod secrets;
+pub mod server;
 pub mod settings;
 pub mod times;
+pub mod web;

@@ -1,2 +1,7 @@
 //! The `arena` binary.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    arena_gateways::cli::main()
+}

@@ -14,6 +14,7 @@
 mod agents;
 mod error;
 mod leaderboard;
+mod marks;
 mod projector;
 mod readers;
 mod replays;
@@ -28,6 +29,7 @@ mod tests;
 pub use agents::AgentRow;
 pub use error::{Fault, ViewError, ViewsBehind};
 pub use leaderboard::{DEVIATION_PROVISIONAL_ABOVE, RatingRow};
+pub use marks::marks;
 pub use projector::{Changes, Projector, Record};
 pub use replays::{
     Failure, JournalSpan, MatchResult, MatchStatus, MatchSummary, Player, Replay, ReplayEvent, What,

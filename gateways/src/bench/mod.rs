@@ -4,12 +4,14 @@
 
 mod engine;
 mod journal;
+mod referee;
 mod workload;
 
 use std::{fmt, time::Duration};
 
 pub use engine::{EngineOptions, engine};
 pub use journal::{JournalOptions, journal};
+pub use referee::{RefereeOptions, referee};
 
 /// Why nothing could be measured.
 #[derive(Debug, thiserror::Error)]

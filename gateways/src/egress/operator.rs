@@ -25,6 +25,19 @@ impl OperatorUrl {
         Self { url: setting.as_url().clone() }
     }
 
+    /// The URL that whoever runs a command gave on its command line: their own word, as a setting is.
+    ///
+    /// # Errors
+    /// [`UrlRefusal`] where it is no http or https URL.
+    pub(crate) fn from_command_line(text: &str) -> Result<Self, UrlRefusal> {
+        let url = Url::parse(text).map_err(|why| UrlRefusal::Malformed { why: why.to_string() })?;
+        if !matches!(url.scheme(), "http" | "https") {
+            let scheme = url.scheme().to_owned();
+            return Err(UrlRefusal::Scheme { scheme, expected: "http or https" });
+        }
+        Ok(Self { url })
+    }
+
     /// For tests, which have servers but no settings.
     #[cfg(test)]
     pub(crate) fn for_test(text: &str) -> Self {

@@ -1,0 +1,346 @@
+//! Everything of one process put together: the journal and its sequencer, the views, the vault, the way out, the house, the
+//! referee. What belongs here: in which order they begin and end. What never does: what any of them does.
+
+use crate::{
+    directory::Directory,
+    egress::{Egress, EgressOptions},
+    house::{self, HousePool},
+    problem::Problem,
+    referee::{self, Court},
+    settings::Settings,
+};
+use anyhow::{Context, Result, bail};
+use arena_journal::{
+    Clock, DataDir, Handle, Journal, MemoryJournal, Producer, Sequencer, SqliteJournal, StartOptions,
+    StillClock, Submission, TextOwner, Texts, Vault, VaultKey, vault::random,
+};
+use arena_projectors::{ViewError, Views, ViewsAt};
+use arena_schema::{
+    Event, LogTime,
+    command::registry::RegisterAgent,
+    id::{
+        AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Era, Handle as AgentHandle, Incarnation,
+        Partition, Protocol, PublicSlug,
+    },
+};
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::{sync::watch, task::JoinHandle};
+
+/// How long a read waits until a view has what its caller wrote; then 503.
+const READ_WAIT: Duration = Duration::from_millis(5_000);
+
+/// The partition that this process writes.
+const PARTITION: Partition = Partition(0);
+
+/// A running arena. A clone is the same.
+#[derive(Clone)]
+pub struct Arena(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    public_url: String,
+    egress: Egress,
+    texts: Texts,
+    views: Views,
+    handle: Handle,
+    producer: Producer,
+    directory: Directory,
+    clock: Clock,
+    streams: watch::Sender<bool>,
+    running: Mutex<Option<Running>>,
+    /// Another process that wants the folder is told to wait for this.
+    _data: Option<DataDir>,
+}
+
+/// What has an end.
+struct Running {
+    sequencer: Sequencer,
+    referee: JoinHandle<()>,
+    stopping: watch::Sender<bool>,
+}
+
+/// Where an arena keeps what it has.
+pub enum Keeping {
+    /// In a data folder.
+    Folder(DataDir),
+    /// Nowhere: everything is gone with the process.
+    Memory,
+}
+
+impl Arena {
+    /// Opens an arena: replays and checks the journal, lets the views catch up, announces this run, registers the house, and
+    /// begins to ask whoever is to move.
+    ///
+    /// # Errors
+    /// What cannot be opened or does not hold, in words for whoever runs the arena.
+    pub async fn open(settings: Settings, public_url: String, keeping: Keeping) -> Result<Self> {
+        let extra_roots = settings
+            .egress
+            .extra_roots
+            .iter()
+            .map(|path| {
+                fs::read(path)
+                    .with_context(|| format!("the certificates in {} cannot be read", path.display()))
+            })
+            .collect::<Result<_>>()?;
+        let egress = Egress::new(EgressOptions { dev: settings.dev, extra_roots, resolver: None })?;
+        let (data, journal, vault, views_at): (_, Box<dyn Journal>, _, _) = match keeping {
+            Keeping::Folder(data) => {
+                let folder = data.path().to_owned();
+                let key = VaultKey::load(&settings.vault_key_file(), true)?;
+                let vault = Vault::open(&folder.join("vault.db"), key)?;
+                let journal = SqliteJournal::open(&SqliteJournal::path_in(&folder, PARTITION, Era(1)))?;
+                (Some(data), Box::new(journal), vault, ViewsAt::Data(folder))
+            }
+            Keeping::Memory => {
+                let vault = Vault::in_memory(VaultKey::draw())?;
+                (None, Box::new(MemoryJournal::default()), vault, ViewsAt::Memory)
+            }
+        };
+        let vault = Arc::new(vault);
+        let texts = Texts::new(Arc::clone(&vault));
+        let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
+
+        let (views, mut followers) = Views::open(&views_at, texts.clone())?;
+        let (referee_follower, docket) = referee::follow();
+        followers.push(Box::new(referee_follower));
+        let options = StartOptions {
+            partition: PARTITION,
+            clock: clock.clone(),
+            incarnation: Incarnation(random()),
+            followers,
+        };
+        let sequencer = tokio::task::spawn_blocking(move || Sequencer::start(journal, options)).await??;
+        let (handle, producer) = (sequencer.handle().clone(), sequencer.producer());
+
+        sweep(&vault, &handle)?;
+        let directory = Directory::new(handle.clone(), views.clone());
+        let court = Court {
+            handle: handle.clone(),
+            producer: producer.clone(),
+            texts: texts.clone(),
+            egress: egress.clone(),
+            house: HousePool::start()?,
+            directory: directory.clone(),
+            public_url: public_url.clone(),
+        };
+        let (stopping, stop_seen) = watch::channel(false);
+        let referee = tokio::spawn(referee::run(Arc::new(court), docket, stop_seen));
+        let running = Mutex::new(Some(Running { sequencer, referee, stopping }));
+        let arena = Self(Arc::new(Inner {
+            settings,
+            public_url,
+            egress,
+            texts,
+            views,
+            handle,
+            producer,
+            directory,
+            clock,
+            streams: watch::Sender::new(false),
+            running,
+            _data: data,
+        }));
+        arena.register_house().await?;
+        Ok(arena)
+    }
+
+    /// Takes the data folder of the settings.
+    ///
+    /// # Errors
+    /// Another process has it, or the system refuses.
+    pub fn take_folder(path: &Path) -> Result<Keeping> {
+        Ok(Keeping::Folder(DataDir::take(path)?))
+    }
+
+    /// The house's agents come to be at an arena's first start, and those that a newer build brings at its first start.
+    async fn register_house(&self) -> Result<()> {
+        for agent in house::AGENTS {
+            let handle = AgentHandle::parse(agent.slug).context("a house agent's slug is a handle")?;
+            let known = {
+                let state = self.handle().state();
+                let key = state.registry().by_handle(&handle);
+                key.map(|key| {
+                    state.registry().agent(key).is_some_and(|agent| agent.protocol == Protocol::House)
+                })
+            };
+            match known {
+                Some(true) => continue,
+                Some(false) => bail!("the name {} belongs to an agent that is not the house's", agent.slug),
+                None => {}
+            }
+            let id = AgentId::from_random(PARTITION, random());
+            let owner = TextOwner::Agent(id);
+            self.texts().create_owner(owner)?;
+            let (name, sealed) = self.texts().seal(owner, agent.name)?;
+            let register = RegisterAgent {
+                id,
+                public_slug: PublicSlug(random()),
+                handle,
+                name: Some(name),
+                protocol: Protocol::House,
+                method: ConnectionMethod::House,
+                endpoint: None,
+                challenges: ChallengePolicy::Open,
+                credentials: Vec::new(),
+            };
+            let outcome = self
+                .0
+                .producer
+                .submit(vec![Submission::new(register).with_text(sealed)])
+                .await?
+                .outcome()
+                .await?;
+            if let Err(rejection) = outcome.result {
+                bail!("the house agent {} cannot be registered: {rejection}", agent.slug);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops asking, takes in what is on its way, closes the journal and the views. A second call does nothing.
+    ///
+    /// # Errors
+    /// What had ended by itself before.
+    pub async fn close(&self) -> Result<()> {
+        let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(running) = running else {
+            return Ok(());
+        };
+        running.stopping.send_replace(true);
+        let referee = running.referee.await;
+        let stopped = tokio::task::spawn_blocking(move || running.sequencer.stop()).await?;
+        let views = self.0.views.clone();
+        let closed = tokio::task::spawn_blocking(move || views.close()).await?;
+        referee.context("the referee failed")?;
+        stopped?;
+        closed?;
+        Ok(())
+    }
+
+    /// Submits a command of a caller's, and gives its events.
+    ///
+    /// # Errors
+    /// A [`Problem`]: the queue is full, the engine refuses, or the outcome is unknown.
+    pub async fn submit(&self, submission: Submission) -> Result<Vec<Event>, Problem> {
+        let outcome = self.0.producer.try_submit(vec![submission])?.outcome().await?;
+        outcome.result.map_err(Problem::rejected)
+    }
+
+    /// Waits until the views have all that the state has.
+    ///
+    /// # Errors
+    /// A [`Problem`] with status 503 where they stay behind.
+    pub async fn read_own_writes(&self) -> Result<(), Problem> {
+        let position = self.0.handle.position();
+        let waited = self.0.views.wait_for(position, READ_WAIT).await;
+        waited.map_err(|behind| Problem::busy(format!("The views are behind the journal: {behind}.")))
+    }
+
+    /// Reads the views off the event loop.
+    ///
+    /// # Errors
+    /// A [`Problem`] with status 500 where a view cannot be read.
+    pub async fn read_views<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Views) -> Result<T, ViewError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let views = self.0.views.clone();
+        let read = tokio::task::spawn_blocking(move || read(&views)).await.map_err(Problem::internal)?;
+        read.map_err(Problem::internal)
+    }
+
+    /// The settings in effect.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Where this arena is reached, without a slash at its end.
+    pub fn public_url(&self) -> &str {
+        &self.0.public_url
+    }
+
+    /// The partition of what is born here.
+    pub fn partition(&self) -> Partition {
+        PARTITION
+    }
+
+    /// The way out.
+    pub fn egress(&self) -> &Egress {
+        &self.0.egress
+    }
+
+    /// Seals and opens texts.
+    pub fn texts(&self) -> &Texts {
+        &self.0.texts
+    }
+
+    /// The views.
+    pub fn views(&self) -> &Views {
+        &self.0.views
+    }
+
+    /// The state.
+    pub fn handle(&self) -> &Handle {
+        &self.0.handle
+    }
+
+    /// Submits as this process's gateway.
+    pub fn producer(&self) -> &Producer {
+        &self.0.producer
+    }
+
+    /// Who agents are and where.
+    pub fn directory(&self) -> &Directory {
+        &self.0.directory
+    }
+
+    /// Ends what streams to clients, so that the listener can end.
+    pub fn stop_streams(&self) {
+        self.0.streams.send_replace(true);
+    }
+
+    /// Becomes true when streams are to end.
+    pub fn streams_stopping(&self) -> watch::Receiver<bool> {
+        self.0.streams.subscribe()
+    }
+
+    /// An agent's external id.
+    pub fn agent_id(&self, agent: AgentKey) -> Option<AgentId> {
+        self.0.handle.state().registry().agent(agent).map(|known| known.id)
+    }
+
+    /// The time of the clock that stamps records.
+    pub fn now(&self) -> LogTime {
+        match &self.0.clock {
+            Clock::Still(still) => still.time(),
+            Clock::System => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                LogTime(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
+            }
+        }
+    }
+}
+
+/// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable.
+fn sweep(vault: &Vault, handle: &Handle) -> Result<()> {
+    let known: std::collections::BTreeSet<String> = handle
+        .state()
+        .registry()
+        .agents()
+        .iter()
+        .map(|(_, _, agent)| TextOwner::Agent(agent.id).vault_name())
+        .collect();
+    for name in vault.names("agent/")? {
+        if !known.contains(&name) {
+            vault.destroy(&name)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! `arena audit`: re-runs a journal through the engine and compares every digest and the chain, with what the views remember.
+//! A single replay's moves are re-run through the rules of its game.
+
+use super::{client::Client, journal::path_in, runtime};
+use crate::{times::rfc3339_ms, web::replay_check};
+use anyhow::{Context, Result};
+use arena_journal::{Mark, SqliteJournal, audit};
+use arena_schema::id::Partition;
+use clap::Args;
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+
+#[derive(Args)]
+pub(super) struct AuditArgs {
+    /// A replay instead of a journal: a file, or its URL (http://…/m/ID).
+    #[arg(value_name = "FILE|URL", conflicts_with = "data")]
+    replay: Option<String>,
+    /// The data folder whose journal is audited.
+    #[arg(long, value_name = "DIR", default_value = "./arena-data")]
+    data: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &AuditArgs) -> Result<ExitCode> {
+    match &args.replay {
+        Some(replay) => audit_replay(args, replay),
+        None => audit_journal(args),
+    }
+}
+
+fn audit_journal(args: &AuditArgs) -> Result<ExitCode> {
+    let path = path_in(&args.data)?;
+    let marks: Vec<Mark> = arena_projectors::marks(&args.data);
+    let mut reader = SqliteJournal::open_reader(&path)?;
+    let begun = Instant::now();
+    let report = match audit(reader.as_mut(), Partition(0), &marks) {
+        Ok(report) => report,
+        Err(finding) => {
+            if args.json {
+                println!("{}", json!({"holds": false, "finding": finding.to_string()}));
+            } else {
+                println!("{}: {finding}", path.display());
+            }
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    if args.json {
+        let value = json!({
+            "holds": true, "records": report.records, "commands": report.commands, "events": report.events,
+            "rejections": report.rejections, "texts": report.texts, "digests": report.digests, "bytes": report.bytes,
+            "marks": marks.len(), "head": report.head.to_string(), "digest": report.digest.to_string(),
+            "last_at": rfc3339_ms(report.time), "seconds": seconds,
+        });
+        println!("{value}");
+    } else {
+        println!("{} holds", path.display());
+        println!("  {} records: each matches its hash and names the one before", report.records);
+        println!(
+            "  {} commands re-run to {} events ({} refusals); {} running digests compared",
+            report.commands, report.events, report.rejections, report.digests
+        );
+        println!(
+            "  {} sealed texts match their hashes; {} views remember records that are here",
+            report.texts,
+            marks.len()
+        );
+        println!("  head   {}", report.head);
+        println!("  digest {} at {}", report.digest, rfc3339_ms(report.time));
+        println!("  {} bytes in {seconds:.2} s", report.bytes);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn audit_replay(args: &AuditArgs, replay: &str) -> Result<ExitCode> {
+    let value: Value = if replay.starts_with("http://") || replay.starts_with("https://") {
+        let url = replay.strip_suffix(".json").unwrap_or(replay);
+        let at = url.find("/m/").with_context(|| format!("{replay} is no replay's URL: it has no /m/ID"))?;
+        let (server, path) = url.split_at(at);
+        runtime()?.block_on(async { Client::new(server)?.get(&format!("{path}.json"), None).await })?
+    } else {
+        let text = fs::read_to_string(replay).with_context(|| format!("{replay} cannot be read"))?;
+        serde_json::from_str(&text).with_context(|| format!("{replay} is no JSON"))?
+    };
+    let checked = replay_check::check(&value);
+    if args.json {
+        let value = match &checked {
+            Ok(checked) => {
+                json!({"holds": true, "moves": checked.moves, "strikes": checked.strikes, "result": checked.result})
+            }
+            Err(why) => json!({"holds": false, "finding": why}),
+        };
+        println!("{value}");
+    } else {
+        match &checked {
+            Ok(checked) => {
+                println!(
+                    "the moves hold: {} moves and {} strikes re-run to {}",
+                    checked.moves, checked.strikes, checked.result
+                );
+                println!(
+                    "not shown by this file: that the arena played these moves; audit the journal for that"
+                );
+            }
+            Err(why) => println!("the replay does not hold: {why}"),
+        }
+    }
+    Ok(if checked.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,49 @@
+//! `arena bench`: the figures of the README, measured on this machine.
+
+use crate::bench::{self, EngineOptions, JournalOptions, RefereeOptions, Report};
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use std::{path::PathBuf, process::ExitCode};
+
+#[derive(Subcommand)]
+pub(super) enum BenchCommand {
+    /// Deciding and evolving moves.
+    Engine(Common),
+    /// Replaying a journal, and durable appends beside a bare loop of inserts.
+    Journal(InFolder),
+    /// Turns over loopback HTTP, beside a bare loop of the same exchanges.
+    Referee(InFolder),
+}
+
+#[derive(Args)]
+pub(super) struct Common {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct InFolder {
+    /// Where the files are made, on the disk that is to be measured; they are removed at the end.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) fn run(command: &BenchCommand) -> Result<ExitCode> {
+    match command {
+        BenchCommand::Engine(common) => show(common, &bench::engine(&EngineOptions::default())?),
+        BenchCommand::Journal(at) => show(&at.common, &bench::journal(&JournalOptions::new(&at.folder))?),
+        BenchCommand::Referee(at) => show(&at.common, &bench::referee(&RefereeOptions::new(&at.folder))?),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(common: &Common, report: &Report) {
+    if common.json {
+        println!("{}", report.to_json());
+    } else {
+        print!("{report}");
+    }
+}

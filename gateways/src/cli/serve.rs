@@ -1,0 +1,132 @@
+//! `arena serve`: everything in one process.
+
+use super::{ServeArgs, runtime};
+use crate::{
+    arena::Arena,
+    house, server,
+    settings::{Registration, Settings},
+};
+use anyhow::{Context, Result, bail};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc};
+use tokio::{net::TcpListener, signal::unix::SignalKind, sync::Notify};
+use tracing_subscriber::EnvFilter;
+
+pub(super) fn run(args: &ServeArgs) -> Result<ExitCode> {
+    let settings = args.settings()?;
+    if args.print_config {
+        print!("{}", settings.to_toml_redacted());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if settings.nats.url.is_some() {
+        bail!("nats.url is set, and this build keeps its journal in the data folder alone: leave it out");
+    }
+    start_log();
+    let runtime = runtime()?;
+    let result = runtime.block_on(serve(settings));
+    // A look-up of a host that hangs in the system's resolver is not waited for.
+    runtime.shutdown_background();
+    result
+}
+
+/// Log lines go to stderr; `RUST_LOG` says which.
+fn start_log() {
+    let filter =
+        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,arena_gateways=info"));
+    let colour =
+        std::env::var_os("NO_COLOR").is_none() && std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr).init();
+}
+
+async fn serve(settings: Settings) -> Result<ExitCode> {
+    let stop = stop_signal()?;
+    let keeping = Arena::take_folder(&settings.data)?;
+    let listener = TcpListener::bind(settings.listen).await.with_context(|| {
+        format!("cannot listen on {}: is something else there? give another --listen", settings.listen)
+    })?;
+    let bound = listener.local_addr()?;
+    let public_url = settings.public_url_at(bound).as_str().to_owned();
+    let arena = Arena::open(settings, public_url, keeping).await?;
+    greet(&arena, bound);
+
+    let mut stopped = arena.handle().stopped();
+    let ended = Arc::new(Notify::new());
+    let stopping = {
+        let ended = Arc::clone(&ended);
+        let arena = arena.clone();
+        async move {
+            tokio::select! {
+                () = stop.notified() => tracing::info!("stopping: taking in what is on its way"),
+                _ = stopped.wait_for(Option::is_some) => {}
+            }
+            arena.stop_streams();
+            ended.notify_one();
+        }
+    };
+    let served = server::serve(&arena, listener, stopping);
+    // Clients that keep their connections open are not waited for.
+    let grace = async {
+        ended.notified().await;
+        tokio::time::sleep(server::STOP_WAIT).await;
+    };
+    tokio::select! {
+        served = served => served?,
+        () = grace => {}
+    }
+    arena.close().await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells the first interrupt or termination; a second one ends the process at once.
+fn stop_signal() -> Result<Arc<Notify>> {
+    let mut interrupt = tokio::signal::unix::signal(SignalKind::interrupt())?;
+    let mut terminate = tokio::signal::unix::signal(SignalKind::terminate())?;
+    let stop = Arc::new(Notify::new());
+    let told = Arc::clone(&stop);
+    tokio::spawn(async move {
+        for turn in 0.. {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if turn > 0 {
+                std::process::exit(130);
+            }
+            told.notify_one();
+        }
+    });
+    Ok(stop)
+}
+
+/// Where it is, how to try it, what is missing and what that turns off; then the line that scripts wait for.
+fn greet(arena: &Arena, bound: SocketAddr) {
+    let settings = arena.settings();
+    let url = arena.public_url();
+    let names: Vec<&str> = house::AGENTS.iter().map(|agent| agent.name).collect();
+    eprintln!("arena {} · data in {} · {url}", env!("CARGO_PKG_VERSION"), settings.data.display());
+    if settings.dev {
+        eprintln!(
+            "--dev: endpoints may be http and on this machine, and /dev/* answers. NEVER open this to others."
+        );
+    }
+    eprintln!("house agents: {}", names.join(", "));
+    eprintln!("try it:");
+    if settings.dev {
+        eprintln!(
+            "  cargo run --release --example connect4-agent     an agent on http://127.0.0.1:8080/play"
+        );
+    } else {
+        eprintln!(
+            "  agents need an https URL that is not on this machine; to try with one that is, start with --dev"
+        );
+    }
+    eprintln!("  arena agent register --server {url} --name me --endpoint URL");
+    eprintln!("  curl -X POST -H 'authorization: Bearer API_KEY' {url}/practice");
+    let mut off = vec!["ludux/1, evalduel-agent-v0, agentwire and DealArena (not in this build)".to_owned()];
+    match settings.registration {
+        Registration::Open => {}
+        Registration::Invite => off.push("registration without an invitation".to_owned()),
+        Registration::Closed => off.push("registration (closed)".to_owned()),
+    }
+    eprintln!("off: {}", off.join("; "));
+    eprintln!("listening on http://{bound}");
+}

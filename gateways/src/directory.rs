@@ -1,0 +1,105 @@
+//! Who an agent is and where it is reached, in clear: read from the views, kept at hand while the state still says the same.
+
+use arena_journal::Handle;
+use arena_projectors::{ViewError, Views};
+use arena_schema::{
+    TextRef,
+    id::{AgentId, AgentKey, Protocol},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// How many cards are kept at hand.
+const CARDS_MAX: usize = 65_536;
+/// How long a look-up waits for the view; it is behind by milliseconds as a rule.
+const VIEW_WAIT: Duration = Duration::from_secs(10);
+
+/// What is needed of an agent to ask it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    /// Its external id, whose key seals what it writes.
+    pub id: AgentId,
+    /// Its permanent name.
+    pub handle: String,
+    /// Its name for display; the handle, where it was forgotten.
+    pub name: String,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// Where it is reached.
+    pub endpoint: Option<String>,
+    as_of: Option<TextRef>,
+}
+
+/// Why an agent cannot be looked up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookUpError {
+    /// The state has no such agent.
+    #[error("there is no such agent")]
+    Unknown,
+    /// The view is behind, or cannot be read.
+    #[error("the view of the agents cannot be read: {0}")]
+    View(String),
+}
+
+/// Looks agents up. A clone is the same.
+#[derive(Clone)]
+pub struct Directory {
+    handle: Handle,
+    views: Views,
+    cards: Arc<Mutex<HashMap<AgentKey, Arc<Card>>>>,
+}
+
+impl Directory {
+    /// Over the state and the views.
+    pub fn new(handle: Handle, views: Views) -> Self {
+        Self { handle, views, cards: Arc::default() }
+    }
+
+    /// An agent's card, as the state has it now.
+    ///
+    /// # Errors
+    /// [`LookUpError`].
+    pub async fn card(&self, agent: AgentKey) -> Result<Arc<Card>, LookUpError> {
+        let (endpoint, position) = {
+            let state = self.handle.state();
+            let known = state.registry().agent(agent).ok_or(LookUpError::Unknown)?;
+            (known.endpoint, state.head().number)
+        };
+        if let Some(card) = self.cards().get(&agent)
+            && card.as_of == endpoint
+        {
+            return Ok(Arc::clone(card));
+        }
+        let behind = |why: &dyn std::fmt::Display| LookUpError::View(why.to_string());
+        self.views.wait_for(position, VIEW_WAIT).await.map_err(|why| behind(&why))?;
+        let views = self.views.clone();
+        let read = tokio::task::spawn_blocking(move || -> Result<_, ViewError> { views.agent(agent) });
+        let row = read
+            .await
+            .map_err(|why| behind(&why))?
+            .map_err(|why| behind(&why))?
+            .ok_or(LookUpError::Unknown)?;
+        let card = Arc::new(Card {
+            id: row.id,
+            handle: row.handle.as_str().to_owned(),
+            name: row.name,
+            protocol: row.protocol,
+            endpoint: row.endpoint,
+            as_of: endpoint,
+        });
+        let mut cards = self.cards();
+        if cards.len() >= CARDS_MAX {
+            cards.clear();
+        }
+        cards.insert(agent, Arc::clone(&card));
+        Ok(card)
+    }
+
+    fn cards(&self) -> std::sync::MutexGuard<'_, HashMap<AgentKey, Arc<Card>>> {
+        self.cards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,123 @@
+//! The referee: asks seats for their moves, wherever their agents live, and puts what came into the journal. What belongs here:
+//! which turns wait, that an agent has one request at a time, how many are asked at once. What never does: a protocol's bytes
+//! (its own room), what a reply costs (the engine).
+
+mod lanes;
+mod turn;
+
+use crate::{directory::Directory, egress::Egress, house::HousePool};
+use arena_journal::{Followed, Follower, Handle, Producer, Texts};
+use arena_schema::{Event, command::matches::TurnRef, id::RecordNumber};
+use lanes::Lanes;
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinSet,
+};
+
+/// How many reduced records may wait for the referee; beyond it the sequencer waits.
+const RECORDS_WAITING_MAX: usize = 1_024;
+/// How long a stop waits for facts that are on their way into the journal. An agent that is still thinking is asked again
+/// after the next start.
+const STOP_WAIT: Duration = Duration::from_secs(2);
+
+/// What the referee works with.
+pub struct Court {
+    /// To read positions.
+    pub handle: Handle,
+    /// To submit what came.
+    pub producer: Producer,
+    /// To seal what agents wrote.
+    pub texts: Texts,
+    /// To ask agents.
+    pub egress: Egress,
+    /// To ask the house.
+    pub house: HousePool,
+    /// Who they are and where.
+    pub directory: Directory,
+    /// Where this arena is reached, without a slash at its end.
+    pub public_url: String,
+}
+
+/// Follows the journal for the referee; made before the sequencer starts.
+pub struct RefereeFollower {
+    records: mpsc::Sender<Arc<Followed>>,
+}
+
+/// The turns to come, for [`run`].
+pub struct Docket {
+    records: mpsc::Receiver<Arc<Followed>>,
+}
+
+/// The two ends of the way from the sequencer to the referee.
+pub fn follow() -> (RefereeFollower, Docket) {
+    let (sender, receiver) = mpsc::channel(RECORDS_WAITING_MAX);
+    (RefereeFollower { records: sender }, Docket { records: receiver })
+}
+
+impl Follower for RefereeFollower {
+    /// What this run writes: its first records open anew, at this home, every turn that was open before.
+    fn wants(&self, _: RecordNumber, live: bool) -> bool {
+        live
+    }
+
+    fn follow(&mut self, record: &Arc<Followed>) -> Result<(), String> {
+        // Where the referee has stopped before the sequencer, its turns wait for the next start.
+        let _ = self.records.blocking_send(Arc::clone(record));
+        Ok(())
+    }
+}
+
+/// Asks until `stopping` says true; then takes up nothing more and ends.
+pub async fn run(court: Arc<Court>, mut docket: Docket, mut stopping: watch::Receiver<bool>) {
+    let mut lanes = Lanes::default();
+    let mut asked = JoinSet::new();
+    loop {
+        tokio::select! {
+            record = docket.records.recv() => match record {
+                Some(record) => take_up(&court, &record, &mut lanes),
+                None => break,
+            },
+            Some(done) = asked.join_next() => match done {
+                Ok(lane) => lanes.done(lane),
+                // The lane stays closed: its turn is ended by the agenda.
+                Err(failed) => tracing::error!(%failed, "a turn failed by a fault of our own"),
+            },
+            changed = stopping.wait_for(|stopping| *stopping) => {
+                drop(changed);
+                break;
+            }
+        }
+        while let Some((lane, turn)) = lanes.next() {
+            let court = Arc::clone(&court);
+            asked.spawn(async move {
+                turn::take(&court, turn).await;
+                lane
+            });
+        }
+    }
+    // Keeps the sequencer from waiting for a place in a queue that nobody empties.
+    docket.records.close();
+    let drained = tokio::time::timeout(STOP_WAIT, async {
+        while docket.records.recv().await.is_some() {}
+        turn::settle(&mut asked).await;
+    });
+    // Who is still thinking then is asked again after the next start.
+    let _ = drained.await;
+    asked.shutdown().await;
+}
+
+fn take_up(court: &Court, record: &Followed, lanes: &mut Lanes) {
+    let home = court.producer.id();
+    for emitted in &record.events {
+        if let Event::TurnOpened(opened) = &emitted.event
+            && opened.home == home
+        {
+            let turn =
+                TurnRef { key: opened.key, seat: opened.seat, ply: opened.ply, attempt: opened.attempt };
+            if let Some(lane) = lanes::lane_of(&court.handle, &turn) {
+                lanes.put(lane, turn);
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! One turn: what is asked, of whom, and the fact that it comes to.
+
+use super::{Court, lanes::Lane};
+use crate::{
+    agentarena::{self, Asked, MoveRequest, REPLY_BYTES_MAX, Verdict},
+    directory::Card,
+    egress::EndpointUrl,
+    house,
+};
+use arena_engine::games::Position;
+use arena_journal::{SealedText, Submission, TextError, TextOwner, vault::random};
+use arena_schema::{
+    Hash, Move, Rejection, TextRef,
+    command::matches::{AbortMatch, RecordStrike, StrikeCause, SubmitMove, TurnRef, VoidReason},
+    id::{AgentKey, MatchId, Nonce, Protocol, Seed},
+};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+/// What the state says of a turn that is open.
+struct OpenTurn {
+    match_id: MatchId,
+    position: Position,
+    agent: AgentKey,
+    opponent: AgentKey,
+    strikes: u8,
+    deadline_ms: u32,
+    seed: Seed,
+}
+
+/// What came of it.
+struct Fact {
+    verdict: Verdict,
+    nonce: Option<Nonce>,
+    latency: Duration,
+}
+
+/// Asks for one turn and submits what came; nothing where the turn is past meanwhile.
+pub(super) async fn take(court: &Court, turn: TurnRef) {
+    let Some(open) = look_up(court, &turn) else {
+        return;
+    };
+    let (agent, opponent) =
+        match tokio::try_join!(court.directory.card(open.agent), court.directory.card(open.opponent)) {
+            Ok(cards) => cards,
+            Err(why) => return void(court, &turn, &format!("an agent cannot be looked up: {why}")).await,
+        };
+    let fact = match agent.protocol {
+        Protocol::House => ask_house(court, &turn, &open, &agent).await,
+        Protocol::AgentArena => ask_agentarena(court, &turn, &open, &agent, &opponent.name).await,
+        _ => return void(court, &turn, "its protocol is not refereed here").await,
+    };
+    if let Verdict::OurFault(why) = &fact.verdict {
+        return void(court, &turn, why).await;
+    }
+    submit(court, submission(court, turn, &agent, fact)).await;
+}
+
+/// Waits for the turns whose facts are on their way.
+pub(super) async fn settle(asked: &mut JoinSet<Lane>) {
+    while asked.join_next().await.is_some() {}
+}
+
+fn look_up(court: &Court, turn: &TurnRef) -> Option<OpenTurn> {
+    let state = court.handle.state();
+    let open = state.matches().get(turn.key)?;
+    let seat = open.seat(turn.seat);
+    let current = seat.turn.as_ref()?;
+    if current.attempt != turn.attempt || current.home != court.producer.id() {
+        return None;
+    }
+    Some(OpenTurn {
+        match_id: open.id,
+        position: open.position().clone(),
+        agent: seat.agent,
+        opponent: open.seat(turn.seat.other()).agent,
+        strikes: seat.strikes,
+        deadline_ms: open.deadline_ms,
+        seed: open.seed,
+    })
+}
+
+async fn ask_agentarena(
+    court: &Court,
+    turn: &TurnRef,
+    open: &OpenTurn,
+    agent: &Card,
+    opponent: &str,
+) -> Fact {
+    let nonce = Nonce(random());
+    let request = MoveRequest::new(&Asked {
+        match_id: open.match_id,
+        position: &open.position,
+        seat: turn.seat,
+        opponent,
+        ply: turn.ply,
+        strikes: open.strikes,
+        deadline_ms: open.deadline_ms,
+        nonce,
+        public_url: &court.public_url,
+    });
+    let url = agent.endpoint.as_deref().map(|url| EndpointUrl::parse(url, court.egress.policy()));
+    let url = match url {
+        Some(Ok(url)) => url,
+        Some(Err(refused)) => return unreachable_agent(format!("({refused})")),
+        None => return unreachable_agent("(the agent has no endpoint any more)".to_owned()),
+    };
+    let deadline = Duration::from_millis(u64::from(open.deadline_ms));
+    let headers = agentarena::headers();
+    let door = court.egress.untrusted();
+    let exchange = door.post(&url, &headers, request.to_body(), deadline, REPLY_BYTES_MAX).await;
+    let mut verdict = agentarena::judge(&exchange, &nonce.to_string(), open.position.game());
+    if let Verdict::Move { text, excerpt, .. } = &mut verdict
+        && request.allows(text)
+    {
+        *excerpt = None;
+    }
+    Fact { verdict, nonce: Some(nonce), latency: exchange.latency }
+}
+
+/// The agent's own affair, and no request was made.
+fn unreachable_agent(excerpt: String) -> Fact {
+    let verdict = Verdict::Strike { cause: StrikeCause::Transport, status: None, excerpt: Some(excerpt) };
+    Fact { verdict, nonce: None, latency: Duration::ZERO }
+}
+
+async fn ask_house(court: &Court, turn: &TurnRef, open: &OpenTurn, agent: &Card) -> Fact {
+    let our_fault =
+        |why: String| Fact { verdict: Verdict::OurFault(why), nonce: None, latency: Duration::ZERO };
+    let Some(mind) = house::by_name(&agent.handle) else {
+        return our_fault(format!("{} is no agent of this house", agent.handle));
+    };
+    let seed = Hash::of_parts(&[&open.seed.0, &turn.ply.to_le_bytes(), &[turn.seat.index() as u8]]).0;
+    let started = Instant::now();
+    match court.house.choose(mind, open.position.clone(), turn.seat, seed).await {
+        Ok(Some(choice)) => {
+            let text = open.position.game().move_text(&choice.mv);
+            let verdict = Verdict::Move { mv: choice.mv, text, reason: Some(choice.reason), excerpt: None };
+            Fact { verdict, nonce: None, latency: started.elapsed() }
+        }
+        Ok(None) => our_fault(format!("{} found no legal move", agent.handle)),
+        Err(why) => our_fault(why.to_string()),
+    }
+}
+
+fn submission(court: &Court, turn: TurnRef, agent: &Card, fact: Fact) -> Submission {
+    let latency_ms = u32::try_from(fact.latency.as_millis()).unwrap_or(u32::MAX);
+    let nonce = fact.nonce;
+    let mut texts = Vec::new();
+    let mut seal = |text: Option<String>| -> Option<TextRef> {
+        let (reference, sealed) = seal(court, agent, &text?)?;
+        texts.push(sealed);
+        Some(reference)
+    };
+    let mut submission = match fact.verdict {
+        Verdict::Move { mv, reason, excerpt, .. } => {
+            let (reason, excerpt): (Option<TextRef>, Option<TextRef>) = (seal(reason), seal(excerpt));
+            Submission::new(submit_move(turn, mv, reason, excerpt, nonce, latency_ms))
+        }
+        Verdict::Strike { cause, status, excerpt } => {
+            let excerpt = seal(excerpt);
+            Submission::new(RecordStrike { turn, cause, status, excerpt, nonce, latency_ms })
+        }
+        Verdict::OurFault(_) => {
+            Submission::new(AbortMatch { key: turn.key, reason: VoidReason::RefereeFault })
+        }
+    };
+    submission.texts = texts;
+    submission
+}
+
+fn submit_move(
+    turn: TurnRef,
+    mv: Move,
+    reason: Option<TextRef>,
+    excerpt: Option<TextRef>,
+    nonce: Option<Nonce>,
+    latency_ms: u32,
+) -> SubmitMove {
+    SubmitMove { turn, mv, reason, excerpt, nonce, latency_ms }
+}
+
+/// A text under the agent's own key; none where it is empty or the agent was forgotten.
+fn seal(court: &Court, agent: &Card, text: &str) -> Option<(TextRef, SealedText)> {
+    if text.is_empty() {
+        return None;
+    }
+    match court.texts.seal(TextOwner::Agent(agent.id), text) {
+        Ok(sealed) => Some(sealed),
+        Err(TextError::NoKey) => None,
+        Err(why) => {
+            tracing::error!(%why, "a text of a turn cannot be sealed and is left out");
+            None
+        }
+    }
+}
+
+/// A fault of our own that asking again does not mend: the match is voided, and no agent pays.
+async fn void(court: &Court, turn: &TurnRef, why: &str) {
+    tracing::error!(why, "a match is voided by a fault of our own");
+    submit(court, Submission::new(AbortMatch { key: turn.key, reason: VoidReason::RefereeFault })).await;
+}
+
+async fn submit(court: &Court, submission: Submission) {
+    let outcome = match court.producer.submit(vec![submission]).await {
+        Ok(pending) => pending.outcome().await,
+        Err(why) => {
+            tracing::debug!(%why, "a fact was not taken: the turn is asked again after the next start");
+            return;
+        }
+    };
+    match outcome {
+        Ok(outcome) => match outcome.result {
+            Ok(_) => {}
+            Err(Rejection::StaleAttempt | Rejection::StalePly | Rejection::Gone | Rejection::NotToAct) => {
+                tracing::debug!("an answer came for a turn that was past");
+            }
+            Err(rejection) => tracing::error!(%rejection, "the engine refused a fact of the referee"),
+        },
+        Err(stopped) => tracing::debug!(%stopped, "the outcome of a fact is in the journal"),
+    }
+}

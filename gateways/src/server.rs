@@ -1,0 +1,63 @@
+//! The listener: all routes, the limits that every request meets, and an orderly end.
+
+use crate::{api, arena::Arena, problem::Problem, web};
+use anyhow::Result;
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request},
+    http::{HeaderValue, Method, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
+use std::{future::Future, net::SocketAddr, time::Duration};
+use tokio::net::TcpListener;
+
+/// How long a stop waits for clients that keep their connections open.
+pub const STOP_WAIT: Duration = Duration::from_secs(3);
+
+/// All routes of an arena.
+pub fn routes(arena: &Arena) -> Router {
+    let mut router = api::routes().merge(web::routes());
+    if arena.settings().dev {
+        router = router.merge(api::dev::routes());
+    }
+    router
+        .fallback(|| async { Problem::not_found("page") })
+        .method_not_allowed_fallback(|method: Method| async move {
+            let detail = format!("{method} is not served at this address.");
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
+        })
+        .layer(DefaultBodyLimit::max(api::BODY_BYTES_MAX))
+        .layer(middleware::from_fn(plain_headers))
+        .with_state(arena.clone())
+}
+
+/// What every answer carries.
+async fn plain_headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        let policy = HeaderValue::from_static(
+            "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+             base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        );
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+/// Answers until `stop` comes, then finishes what is being answered.
+///
+/// # Errors
+/// What the system says when the listener fails.
+pub async fn serve(
+    arena: &Arena,
+    listener: TcpListener,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
+    let service = routes(arena).into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(stop).await?;
+    Ok(())
+}

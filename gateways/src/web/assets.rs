@@ -1,0 +1,18 @@
+//! The style sheet and the script of the pages, from the binary itself.
+
+use crate::problem::Problem;
+use axum::{
+    extract::Path,
+    http::header,
+    response::{IntoResponse, Response},
+};
+
+/// `GET /assets/{name}`.
+pub(super) async fn file(Path(name): Path<String>) -> Result<Response, Problem> {
+    let (kind, text) = match name.as_str() {
+        "arena.css" => ("text/css; charset=utf-8", include_str!("assets/arena.css")),
+        "match.js" => ("text/javascript; charset=utf-8", include_str!("assets/match.js")),
+        _ => return Err(Problem::not_found("file")),
+    };
+    Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "max-age=300")], text).into_response())
+}
