@@ -11,7 +11,7 @@ use arena_engine::{Emitted, State};
 use arena_schema::{
     Event, Hash, Rejection,
     event::system::Place,
-    id::{Incarnation, Lineage, Partition, ProducerId, RecordNumber},
+    id::{Incarnation, Lineage, Partition, RecordNumber},
     record::Header,
 };
 use std::{
@@ -132,7 +132,7 @@ pub enum StartError {
 /// A running sequencer.
 pub struct Sequencer {
     handle: Handle,
-    producer: ProducerId,
+    producer: Producer,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -158,9 +158,9 @@ impl Sequencer {
         &self.handle
     }
 
-    /// To submit as this process's gateway.
+    /// To submit as this process's gateway: whoever asks gets the same producer, which numbers on.
     pub fn producer(&self) -> Producer {
-        Producer::new(self.handle.inbox.clone(), self.producer)
+        self.producer.clone()
     }
 
     /// Accepts nothing more, finishes what was queued, closes with an empty record whose header covers the tail, and ends.
@@ -210,5 +210,42 @@ impl Handle {
     /// The journal's lineage.
     pub fn lineage(&self) -> Option<Lineage> {
         self.state().lineage()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemoryJournal, vault::random};
+    use arena_schema::{
+        command::registry::RegisterAgent,
+        id::{AgentId, ChallengePolicy, ConnectionMethod, Handle, Protocol, PublicSlug},
+    };
+
+    #[test]
+    fn whoever_asks_for_the_producer_numbers_on_where_the_others_are() {
+        let options = StartOptions {
+            partition: Partition(0),
+            clock: Clock::System,
+            incarnation: Incarnation(random()),
+            followers: Vec::new(),
+        };
+        let sequencer = Sequencer::start(Box::new(MemoryJournal::default()), options).unwrap();
+        for handle in ["one", "two"] {
+            let command = RegisterAgent {
+                id: AgentId::from_random(Partition(0), random()),
+                public_slug: PublicSlug(random()),
+                handle: Handle::parse(handle).unwrap(),
+                name: None,
+                protocol: Protocol::House,
+                method: ConnectionMethod::House,
+                endpoint: None,
+                challenges: ChallengePolicy::Open,
+                credentials: Vec::new(),
+            };
+            let pending = sequencer.producer().try_submit(vec![Submission::new(command)]).unwrap();
+            assert!(pending.wait().unwrap()[0].result.is_ok(), "{handle}");
+        }
+        sequencer.stop().unwrap();
     }
 }

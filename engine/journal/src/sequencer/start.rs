@@ -1,7 +1,7 @@
 //! The start: the journal is replayed and checked from its first record, the followers catch up, then this run is announced.
 
 use super::{
-    Followed, Follower, Handle, ORDERLY, Sequencer, StartError, StartOptions, Stopped,
+    Followed, Follower, Handle, ORDERLY, Producer, Sequencer, StartError, StartOptions, Stopped,
     appender::Appender,
     reducer::{Durable, Reduced, Reducer, hand},
     submit::{Batch, Inbox, Submission},
@@ -106,6 +106,7 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
     };
     let producer: ProducerId =
         producer.ok_or_else(|| Stopped("this process was not announced".to_owned()))?;
+    let producer = Producer::new(inbox, producer);
     Ok(Sequencer { handle, producer, threads: vec![appending, reducing] })
 }
 
