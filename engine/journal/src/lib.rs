@@ -20,6 +20,8 @@ pub mod vault;
 
 #[cfg(test)]
 mod contract;
+#[cfg(test)]
+mod testing;
 
 pub use audit::{AuditReport, Finding, Mark, audit};
 pub use clock::{Clock, StillClock};
