@@ -52,6 +52,7 @@ pub(crate) struct Journal {
     digests: Vec<Hash>,
     second_keys: usize,
     accepted: audit::Accepted,
+    secrets: audit::Secrets,
 }
 
 impl Journal {
@@ -64,6 +65,7 @@ impl Journal {
             digests: vec![crate::genesis_digest()],
             second_keys: 0,
             accepted: audit::Accepted::default(),
+            secrets: audit::Secrets::default(),
         }
     }
 
@@ -120,6 +122,8 @@ impl Journal {
             count(&self.reduction.events, |event| matches!(event, Event::SecondKeyExpired(_)));
         audit::frames(&self.reduction, before, &self.state);
         audit::events(&self.reduction.events, &view);
+        audit::lookups(&self.state, &self.reduction.events, !announces && !commands.is_empty());
+        self.secrets.follow(&self.reduction.events, &self.state);
         self.accepted.follow(&self.reduction.events, &view);
         audit::state(&self.state, self.second_keys);
         self.digests.push(self.state.head().digest);

@@ -3,7 +3,7 @@
 
 use crate::{Emitted, Reduction, State};
 use arena_schema::{
-    Event, Hash, Seat,
+    Event, Hash, Seat, SecretHash,
     id::{MatchKey, ProducerId},
     record::{CommandView, RecordView},
 };
@@ -91,6 +91,69 @@ impl Accepted {
             }
         }
     }
+}
+
+/// The secrets that are good, by their credential. One that was replaced opens nothing any more.
+#[derive(Default)]
+pub(super) struct Secrets(BTreeMap<u64, SecretHash>);
+
+impl Secrets {
+    pub(super) fn follow(&mut self, events: &[Emitted], state: &State) {
+        let mut replaced = Vec::new();
+        for emitted in events {
+            let credentials = match &emitted.event {
+                Event::AgentRegistered(e) => &e.credentials[..],
+                Event::CredentialRotated(e) => std::slice::from_ref(&e.credential),
+                _ => continue,
+            };
+            replaced.extend(credentials.iter().filter_map(|one| self.0.insert(one.credential.id, one.hash)));
+        }
+        replaced.retain(|hash| !self.0.values().any(|good| good == hash));
+        for hash in replaced {
+            assert!(
+                state.registry().by_secret(&hash).is_none(),
+                "a secret that was replaced is dead at once"
+            );
+        }
+    }
+}
+
+/// What a record's events made is found by whoever looks for it, and nothing is left on the agenda that was due.
+pub(super) fn lookups(state: &State, events: &[Emitted], emptied: bool) {
+    let mut second_keys = BTreeMap::new();
+    let mut credentials = BTreeMap::new();
+    for emitted in events {
+        match &emitted.event {
+            Event::SecondKeyKept(e) => {
+                second_keys.insert((e.route, e.caller, e.key), Some((e.body, e.place, e.code)));
+            }
+            Event::SecondKeyExpired(e) => {
+                second_keys.insert((e.route, e.caller, e.key), None);
+            }
+            Event::AgentRegistered(e) => {
+                assert_eq!(state.registry().by_handle(&e.handle), Some(e.agent));
+                credentials.extend(e.credentials.iter().map(|one| (one.credential.id, (e.agent, *one))));
+            }
+            Event::CredentialRotated(e) => {
+                credentials.insert(e.credential.credential.id, (e.agent, e.credential));
+            }
+            _ => {}
+        }
+    }
+    for ((route, caller, key), outcome) in second_keys {
+        assert_eq!(state.second_key(route, caller, key), outcome);
+    }
+    for (agent, one) in credentials.into_values() {
+        let (found, credential) = state.registry().by_secret(&one.hash).expect("a good secret is found");
+        assert_eq!((found, credential.agent, credential.kind), (one.credential, agent, one.kind));
+        assert_eq!(
+            state.registry().credential_of(agent, one.kind).map(|(found, _)| found),
+            Some(one.credential)
+        );
+    }
+    let due = state.next_due();
+    assert!(!emptied || due.is_none_or(|due| due > state.head().time), "what is scheduled is due later");
+    assert_eq!(due.is_none(), state.agenda_len() == 0);
 }
 
 /// The rooms of the state agree with each other.

@@ -108,39 +108,40 @@ fn two_gateways_share_by_rendezvous() {
 
 #[test]
 fn an_agent_keeps_its_home_while_anything_of_it_is_open_and_then_goes_where_it_belongs() {
-    // `two` belongs to b (see the test above), but sits at a, which was there first, until its last turn is answered.
+    // `three` belongs to b (see the test above), but sits at a, which was there first, until its last turn is answered.
     check(
         "
         10:00:00.000 gateway a
         ~10:00:00.001 a register one, two, three
-        10:00:01.000 a open m1 two one
+        10:00:01.000 a open m1 three one
         10:00:02.000 gateway b
-        10:00:03.000 b open m2 two three
+        10:00:03.000 b open m2 three two
         10:00:04.000 a move m1 X d
-        10:00:05.000 b abort m1
-        10:00:06.000 b open m3 two one
+        10:00:05.000 b open m3 three one
+        10:00:06.000 a strike m2 X timeout
         10:00:07.000 a move m2 X d
         10:00:08.000 a move m3 X d
-        10:00:09.000 b open m4 two one
+        10:00:09.000 b open m4 three two
         ",
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
-            3.1 a#4 m1 opened: X two, O one, connect4, rated, 10000 ms
+            3.1 a#4 m1 opened: X three, O one, connect4, rated, 10000 ms
             3.1 a#4 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
             4.1 gateway b is producer 2, knows rules 1
-            5.1 b#1 m2 opened: X two, O three, connect4, rated, 10000 ms
+            5.1 b#1 m2 opened: X three, O two, connect4, rated, 10000 ms
             5.1 b#1 m2 X asked: ply 1 attempt 1 by a until 10:00:28.000
             6.1 a#5 m1 X played d at ply 1, reason none, 0 ms
             6.1 a#5 m1 O asked: ply 2 attempt 2 by a until 10:00:29.000
-            7.1 b#2 m1 ended: nobody by void
-            8.1 b#3 m3 opened: X two, O one, connect4, rated, 10000 ms
-            8.1 b#3 m3 X asked: ply 1 attempt 1 by a until 10:00:31.000
-            9.1 a#6 m2 X played d at ply 1, reason none, 0 ms
-            9.1 a#6 m2 O asked: ply 2 attempt 2 by b until 10:00:32.000
-            10.1 a#7 m3 X played d at ply 1, reason none, 0 ms
-            10.1 a#7 m3 O asked: ply 2 attempt 2 by a until 10:00:33.000
-            11.1 b#4 m4 opened: X two, O one, connect4, rated, 10000 ms
-            11.1 b#4 m4 X asked: ply 1 attempt 1 by a until 10:00:34.000
+            7.1 b#2 m3 opened: X three, O one, connect4, rated, 10000 ms
+            7.1 b#2 m3 X asked: ply 1 attempt 1 by a until 10:00:30.000
+            8.1 a#6 m2 X strike 1: timeout at ply 1, excerpt none, 0 ms
+            8.1 a#6 m2 X asked: ply 1 attempt 2 by a until 10:00:31.000
+            9.1 a#7 m2 X played d at ply 1, reason none, 0 ms
+            9.1 a#7 m2 O asked: ply 2 attempt 3 by a until 10:00:32.000
+            10.1 a#8 m3 X played d at ply 1, reason none, 0 ms
+            10.1 a#8 m3 O asked: ply 2 attempt 2 by a until 10:00:33.000
+            11.1 b#3 m4 opened: X three, O two, connect4, rated, 10000 ms
+            11.1 b#3 m4 X asked: ply 1 attempt 1 by b until 10:00:34.000
         "#]],
     );
 }
