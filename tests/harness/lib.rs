@@ -1,1 +1,9 @@
-//! The harness that the tests share: a served arena, agents of every kind of behaviour.
+//! What the tests share: a served arena in a process of its own, and agents that answer as a test wants them to. What belongs
+//! here: starting, waiting for conditions, stopping by id. What never does: an expectation of a particular test.
+
+pub mod agent;
+pub mod served;
+pub mod shared;
+
+pub use agent::{Agent, Reply};
+pub use served::{Registered, ServeOptions, Served};

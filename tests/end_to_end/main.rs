@@ -1,0 +1,4 @@
+//! Whole matches over real HTTP, with a served arena in a process of its own.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod practice;

@@ -1,0 +1,4 @@
+//! What must survive: crashes at any instant, damaged files, a second process, garbage.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod restart;
