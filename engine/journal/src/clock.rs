@@ -2,6 +2,8 @@
 //! clock. When the two clocks part by more than a second, the sequencer announces itself anew.
 
 use arena_schema::LogTime;
+#[cfg(test)]
+use std::sync::atomic::AtomicI64;
 use std::{
     sync::{
         Arc,
@@ -21,6 +23,28 @@ pub enum Clock {
     System,
     /// One that stands still until it is moved (`--test-clock`).
     Still(StillClock),
+    /// The system's, but for a wall clock that is off by so many microseconds.
+    #[cfg(test)]
+    Parting(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// What the wall clock shows.
+    fn wall_us(&self) -> u64 {
+        match self {
+            Self::System => wall_us(),
+            Self::Still(still) => still.time().0,
+            #[cfg(test)]
+            Self::Parting(by) => wall_us().saturating_add_signed(by.load(Ordering::SeqCst)),
+        }
+    }
+}
+
+/// A clock whose wall clock goes its own way.
+#[cfg(test)]
+pub(crate) fn parting_clock() -> (Clock, Arc<AtomicI64>) {
+    let by = Arc::default();
+    (Clock::Parting(Arc::clone(&by)), by)
 }
 
 /// A clock that stands still until it is moved. A clone is the same clock.
@@ -64,10 +88,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(clock: Clock, last: LogTime) -> Self {
-        let wall = match &clock {
-            Clock::System => wall_us(),
-            Clock::Still(still) => still.time().0,
-        };
+        let wall = clock.wall_us();
         Self { clock, base: LogTime(wall).max(last), wall_at_base: wall, monotonic_at_base: Instant::now() }
     }
 
@@ -77,28 +98,25 @@ impl Running {
 
     /// The time now; the stamp of a record is later than the last one's in any case.
     pub(crate) fn now(&self) -> LogTime {
-        match &self.clock {
-            Clock::System => self.base.plus_us(self.elapsed_us()),
-            Clock::Still(still) => still.time().max(self.base),
+        if let Clock::Still(still) = &self.clock {
+            return still.time().max(self.base);
         }
+        self.base.plus_us(self.elapsed_us())
     }
 
     /// Whether the wall clock went another way than the monotonic one since the start of this reading.
     pub(crate) fn parted(&self) -> bool {
-        match &self.clock {
-            Clock::System => {
-                let expected = self.wall_at_base.saturating_add(self.elapsed_us());
-                wall_us().abs_diff(expected) > PART_US_MAX
-            }
-            Clock::Still(_) => false,
+        if let Clock::Still(_) = &self.clock {
+            return false;
         }
+        let expected = self.wall_at_base.saturating_add(self.elapsed_us());
+        self.clock.wall_us().abs_diff(expected) > PART_US_MAX
     }
 
     /// How long until `due`, for waiting; none where this clock does not come to it by itself.
     pub(crate) fn wait_for(&self, due: LogTime) -> Option<Duration> {
-        match &self.clock {
-            Clock::System => Some(Duration::from_micros(due.us_since(self.now()))),
-            Clock::Still(_) => (due <= self.now()).then_some(Duration::ZERO),
-        }
+        let wait = Duration::from_micros(due.us_since(self.now()));
+        let moves = !matches!(self.clock, Clock::Still(_));
+        (moves || wait.is_zero()).then_some(wait)
     }
 }

@@ -22,6 +22,8 @@ pub mod vault;
 mod contract;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use audit::{AuditReport, Finding, Mark, audit};
 pub use clock::{Clock, StillClock};

@@ -309,7 +309,7 @@ pub(crate) fn rows_of(records: &[(EncodedRecord, Vec<SealedText>)]) -> Rows {
 /// A follower that remembers what it was handed, may fail, and may have a mark.
 #[derive(Clone, Default)]
 pub(crate) struct Witness {
-    seen: Arc<Mutex<Vec<Arc<Followed>>>>,
+    pub(crate) seen: Arc<Mutex<Vec<Arc<Followed>>>>,
     pub(crate) fails_at: Option<u64>,
     pub(crate) panics_at: Option<u64>,
     pub(crate) mark: Option<Mark>,

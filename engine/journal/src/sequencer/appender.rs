@@ -43,6 +43,7 @@ pub(super) struct Appender {
     pub(super) durable: mpsc::SyncSender<Durable>,
     pub(super) waiting: VecDeque<Batch>,
     pub(super) stopping: bool,
+    pub(super) halted: bool,
     pub(super) advances: VecDeque<(u64, oneshot::Sender<()>)>,
     pub(super) advanced: Vec<oneshot::Sender<()>>,
 }
@@ -102,7 +103,12 @@ impl Appender {
         while let Ok(message) = self.messages.try_recv() {
             self.take(message);
         }
-        Ok(())
+        self.check_reducer()
+    }
+
+    /// What nobody reduces must not be appended.
+    fn check_reducer(&self) -> Result<(), String> {
+        if self.halted { Err("the reducer has ended".to_owned()) } else { Ok(()) }
     }
 
     fn take(&mut self, message: Message) {
@@ -110,6 +116,7 @@ impl Appender {
             Message::Batch(batch) => self.waiting.push_back(batch),
             Message::Reduced(reduced) => self.reduced = reduced,
             Message::Stop => self.stopping = true,
+            Message::Halted => self.halted = true,
             Message::Advance(micros, done) => self.advances.push_back((micros, done)),
         }
     }
@@ -131,6 +138,7 @@ impl Appender {
         while !self.is_reduced() {
             let message = self.messages.recv().map_err(|_| "its handle is gone".to_owned())?;
             self.take(message);
+            self.check_reducer()?;
         }
         Ok(())
     }

@@ -121,6 +121,9 @@ pub enum StartError {
         /// Who remembers which record, and what stands there.
         why: String,
     },
+    /// Two runs under one incarnation would number their commands alike.
+    #[error("the journal knows {0} as a run that has not ended: an incarnation is drawn anew for each run")]
+    Incarnation(Incarnation),
     /// A follower cannot take the records.
     #[error("a follower cannot go on: {0}")]
     Follower(String),

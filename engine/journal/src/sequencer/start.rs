@@ -4,7 +4,7 @@ use super::{
     Followed, Follower, Handle, ORDERLY, Producer, Sequencer, StartError, StartOptions, Stopped,
     appender::Appender,
     reducer::{Durable, Reduced, Reducer, hand},
-    submit::{Batch, Inbox, Submission},
+    submit::{Batch, Inbox, Message, Submission},
 };
 use crate::{
     audit::Mark,
@@ -22,6 +22,7 @@ use arena_schema::{
 };
 use std::{
     collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, RwLock, mpsc},
     thread,
 };
@@ -32,6 +33,9 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
     let state = replay(journal.as_ref(), partition, &mut followers)?;
     let head = *state.head();
     let gone: Vec<Incarnation> = state.producers().live().map(|(_, producer)| producer.incarnation).collect();
+    if gone.contains(&incarnation) {
+        return Err(StartError::Incarnation(incarnation));
+    }
     let reduced = Reduced::of(&state);
 
     let (queue, messages) = mpsc::channel();
@@ -58,37 +62,43 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
         durable,
         waiting: VecDeque::new(),
         stopping: false,
+        halted: false,
         advances: VecDeque::new(),
         advanced: Vec::new(),
     };
     let stopped = Arc::new(stopped);
-    let ended = move |result: Result<(), String>, stopped: &watch::Sender<Option<String>>| {
-        let why = result.err().unwrap_or_else(|| ORDERLY.to_owned());
+    let ended = |why: String, stopped: &watch::Sender<Option<String>>| {
         stopped.send_if_modified(|known| {
-            let first = known.is_none() || known.as_deref() == Some(ORDERLY);
-            if first {
-                *known = Some(why);
-            }
+            let first = known.is_none();
+            known.get_or_insert(why);
             first
         });
     };
 
     let reducer = Reducer { state, followers, inbox: inbox.clone() };
-    let reducer_stopped = Arc::clone(&stopped);
+    let (reducer_stopped, halted) = (Arc::clone(&stopped), inbox.clone());
     let spawn_error = |why: std::io::Error| Stopped(format!("a thread cannot be started: {why}"));
     let reducing = thread::Builder::new()
         .name("arena-reducer".to_owned())
-        .spawn(move || ended(reducer.run(&records), &reducer_stopped))
+        .spawn(move || {
+            // That it ended because the appender did is for the appender to say.
+            if let Err(why) = caught(|| reducer.run(&records)) {
+                ended(why, &reducer_stopped);
+            }
+            // Where the appender ended first, nobody is left to tell.
+            let _ = halted.send(Message::Halted);
+        })
         .map_err(spawn_error)?;
     let appending = thread::Builder::new()
         .name("arena-appender".to_owned())
         .spawn(move || {
-            let result = appender.announce().and_then(|()| {
+            let result = caught(|| {
+                appender.announce()?;
                 appender.waiting.push_back(batch);
                 appender.append_waiting()?;
                 appender.run()
             });
-            ended(result, &stopped);
+            ended(result.err().unwrap_or_else(|| ORDERLY.to_owned()), &stopped);
         })
         .map_err(spawn_error)?;
 
@@ -100,6 +110,10 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
             })
         }),
         Err(stopped) => {
+            // A thread says why before it ends.
+            for thread in [appending, reducing] {
+                thread.join().map_err(|_| Stopped("a thread panicked".to_owned()))?;
+            }
             let known = handle.stopped.borrow().clone();
             return Err(known.map_or(stopped, Stopped).into());
         }
@@ -108,6 +122,15 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
         producer.ok_or_else(|| Stopped("this process was not announced".to_owned()))?;
     let producer = Producer::new(inbox, producer);
     Ok(Sequencer { handle, producer, threads: vec![appending, reducing] })
+}
+
+/// A thread's work; a panic in it is a reason to stop like any other.
+fn caught(work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("its thread panicked: {}", said.unwrap_or("no word of why")))
+    })
 }
 
 /// This run's gateway, and that every other one is gone, in one record.

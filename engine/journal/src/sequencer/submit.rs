@@ -7,10 +7,15 @@ use arena_schema::{
     id::{CredentialRef, ProducerId},
     record::{CommandHead, SecondKey, encode_command},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-    mpsc,
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    task::{Context, Poll, Wake},
+    thread,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -121,6 +126,8 @@ pub(super) enum Message {
     Reduced(Reduced),
     Advance(u64, oneshot::Sender<()>),
     Stop,
+    /// The reducer has ended by itself: nothing more is to be appended.
+    Halted,
 }
 
 /// The way in. The channel itself has no end; the room does.
@@ -200,6 +207,9 @@ impl Producer {
     }
 
     fn send(&self, submissions: Vec<Submission>, room: OwnedSemaphorePermit) -> Result<Pending, SubmitError> {
+        if submissions.is_empty() {
+            return Ok(Pending::of(Vec::new()));
+        }
         let first = self.numbers.fetch_add(submissions.len() as u64, Ordering::Relaxed) + 1;
         let heads =
             (first..).map(|number| CommandHead { producer: self.id, number, ..CommandHead::SEQUENCER });
@@ -221,6 +231,14 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// An answer that is there already.
+    fn of(outcomes: Vec<Outcome>) -> Self {
+        let (reply, answer) = oneshot::channel();
+        // The receiver is in the next line.
+        let _ = reply.send(outcomes);
+        Self { answer }
+    }
+
     /// Waits for the outcomes of a batch, in the order of its commands.
     ///
     /// # Errors
@@ -238,8 +256,21 @@ impl Pending {
         outcomes.pop().ok_or_else(|| Stopped("the batch was empty".to_owned()))
     }
 
-    /// The same on a thread that may wait.
+    /// The same for a thread that may wait, inside a runtime or out of it.
     pub(super) fn wait(self) -> Result<Vec<Outcome>, Stopped> {
-        self.answer.blocking_recv().map_err(|_| Stopped("it ended before it answered".to_owned()))
+        struct Unpark(thread::Thread);
+        impl Wake for Unpark {
+            fn wake(self: Arc<Self>) {
+                self.0.unpark();
+            }
+        }
+        let waker = Arc::new(Unpark(thread::current())).into();
+        let mut answer = pin!(self.outcomes());
+        loop {
+            match answer.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(outcomes) => return outcomes,
+                Poll::Pending => thread::park(),
+            }
+        }
     }
 }

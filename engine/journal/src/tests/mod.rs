@@ -1,0 +1,9 @@
+//! What must be true of this crate as a whole, apart from the contract of the stores.
+
+mod damage;
+mod data_dir;
+mod faults;
+mod outcomes;
+mod queue;
+mod restart;
+mod time;
