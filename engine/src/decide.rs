@@ -1,13 +1,17 @@
 //! From one command to its events. What belongs here: what every command passes on its way (its number, its second key, its
 //! credential) and which room it goes to. What a room decides is in the room.
 
-use crate::{matches, registry, state::State, system};
+use crate::{
+    matches, registry,
+    state::{Head, State},
+    system,
+};
 use arena_schema::{
     Command, Event, Hash, LogTime, Rejection,
     event::system::{NumberSeen, Place, SecondKeyKept},
     hash::ShortHash,
     id::{AgentKey, CredentialRef, Epoch, ProducerId, RecordNumber},
-    record::CommandView,
+    record::{CommandHead, CommandView, Commands, encode_command},
 };
 
 /// What a decision may know besides the state and the command.
@@ -99,6 +103,27 @@ pub fn decide(state: &State, context: &Context<'_>, out: &mut Vec<Event>) {
             .into(),
         );
     }
+}
+
+/// What the state already shows to be impossible: the refusal that a command would come to if it were decided now. A door asks
+/// before it submits, so that the journal holds only refusals that raced. A command with a second key is let through: what
+/// became of the key comes first, and only a record can say. Facts of a turn are not asked here: they are judged by who submits.
+pub fn refusal(
+    state: &State,
+    credential: CredentialRef,
+    second_key: bool,
+    command: &Command,
+) -> Option<Rejection> {
+    if second_key {
+        return None;
+    }
+    let head = CommandHead { credential, ..CommandHead::SEQUENCER };
+    let mut bytes = Vec::with_capacity(128);
+    encode_command(&head, command, &mut bytes);
+    let view = Commands::of(&bytes).next()?.ok()?;
+    let Head { number, time, epoch, .. } = *state.head();
+    let context = Context { record: number.next(), time, epoch, alone: true, view };
+    decide_body(state, &context, &mut Vec::new()).err()
 }
 
 fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Result<(), Rejection> {

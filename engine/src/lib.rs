@@ -36,7 +36,7 @@ mod testing;
 mod tests;
 
 pub use arena_schema::Event;
-pub use decide::{Context, decide};
+pub use decide::{Context, decide, refusal};
 pub use digest::{EventFrames, genesis_digest};
 pub use homes::Homes;
 pub use producers::{PRODUCERS_LIVE_MAX, Producers, WINDOW};

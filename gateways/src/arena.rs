@@ -224,11 +224,18 @@ impl Arena {
         Ok(())
     }
 
-    /// Submits a command of a caller's, and gives its events.
+    /// Submits a command of a caller's, and gives its events. What the state already shows to be impossible is refused here and
+    /// never appended.
     ///
     /// # Errors
     /// A [`Problem`]: the queue is full, the engine refuses, or the outcome is unknown.
     pub async fn submit(&self, submission: Submission) -> Result<Vec<Event>, Problem> {
+        let keyed = submission.second_key.is_some();
+        let refused =
+            arena_engine::refusal(&self.handle().state(), submission.credential, keyed, &submission.command);
+        if let Some(rejection) = refused {
+            return Err(Problem::rejected(rejection));
+        }
         let outcome = self.0.producer.try_submit(vec![submission])?.outcome().await?;
         outcome.result.map_err(Problem::rejected)
     }
