@@ -76,8 +76,12 @@ impl Writer {
         }
         let ended = result.map_or_else(|why| why.to_string(), |()| CLOSED.to_owned());
         let Self { stores, queue, progress, .. } = self;
-        // Closed before anyone is told: who waits for the end may take the folder.
-        drop(stores);
+        // Closed before anyone is told: who waits for the end may take the folder. The writer's connection is the last, since only
+        // it can empty and remove the log.
+        for store in stores {
+            store.readers().close_idle();
+            drop(store);
+        }
         progress.send_modify(|progress| progress.ended = Some(ended));
         drop(queue);
     }

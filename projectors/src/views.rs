@@ -158,9 +158,6 @@ impl Views {
             let _ = self.shared.queue.send(Message::Close);
             thread.join().map_err(|_| ViewError::Stopped(PANICKED.to_owned()))?;
         }
-        for readers in self.shared.readers.values() {
-            readers.close_idle();
-        }
         match self.stopped() {
             Some(why) if why != CLOSED => Err(ViewError::Stopped(why)),
             _ => Ok(()),

@@ -2,6 +2,10 @@
 //! started again.
 
 mod play;
+mod ratings;
+mod rebuild;
+mod secrecy;
+mod waiting;
 
 use crate::{Projector, Replay, Views, ViewsAt, What, projectors};
 use arena_engine::games::{GameCode as Game, Outcome as GameOutcome, Position};
@@ -265,6 +269,13 @@ impl Arena {
     /// The seat that is to act forfeits.
     fn forfeit(&self, key: MatchKey) {
         for _ in 0..3 {
+            self.strike(key, StrikeCause::Timeout, None, None);
+        }
+    }
+
+    /// The same where it has a strike already.
+    fn forfeit_rest(&self, key: MatchKey) {
+        for _ in 0..2 {
             self.strike(key, StrikeCause::Timeout, None, None);
         }
     }
