@@ -4,6 +4,7 @@
 use crate::{Emitted, Reduction, State};
 use arena_schema::{
     Event, Hash, Seat, SecretHash,
+    hash::ShortHash,
     id::{MatchKey, ProducerId},
     record::{CommandView, RecordView},
 };
@@ -54,6 +55,8 @@ pub(super) fn events(events: &[Emitted], record: &RecordView<'_>) {
         } else if let Some(Event::NumberSeen(number)) = own.first() {
             assert_eq!((number.producer, number.number), (command.head.producer, command.head.number));
             assert_eq!(seen, 1);
+            let own_bytes = [&command.kind.to_le_bytes(), command.body].concat();
+            assert_eq!(number.digest, ShortHash::of(&own_bytes), "a number is of a kind and a body");
         } else {
             assert!(matches!(own[..], [Event::Rejected(_)]), "a number acts once or is refused: {own:?}");
         }

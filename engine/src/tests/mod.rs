@@ -4,10 +4,12 @@
 
 #![allow(clippy::needless_raw_string_hashes, reason = "expect-test writes them so")]
 
+mod absent;
 mod agenda;
 mod halts;
 mod homes;
 mod matches;
+mod noise;
 mod oracle;
 mod producers;
 mod registry;

@@ -64,6 +64,29 @@ fn another_kind_with_the_same_bytes_is_another_body() {
 }
 
 #[test]
+fn a_long_body_is_told_from_another_by_its_last_byte() {
+    // On either side of what is hashed in one piece: a kind and 254 bytes.
+    for bytes in [253, 254, 255, 4_000] {
+        let most = "ab".repeat(bytes - 1);
+        check(
+            &format!(
+                "
+                ~10:00:00.000 gateway a
+                10:00:00.001 a#1 raw 0x0999 {most}00
+                10:00:00.002 a#1 raw 0x0999 {most}01
+                10:00:00.003 a#1 raw 0x0999 {most}00
+                "
+            ),
+            expect![[r#"
+                2.1 a#1 rejected: unknown_kind
+                3.1 rejected: number_reused
+                4.1 rejected: duplicate
+            "#]],
+        );
+    }
+}
+
+#[test]
 fn numbers_come_in_any_order_and_two_producers_do_not_know_each_others() {
     check(
         "
