@@ -14,7 +14,7 @@ pub struct NumberSeen {
     pub producer: ProducerId,
     /// The number.
     pub number: u64,
-    /// Of the command's bytes without producer and number: another body under the same number shows.
+    /// Of the command's kind and body: another body under the same number shows.
     pub digest: ShortHash,
 }
 
