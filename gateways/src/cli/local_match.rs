@@ -7,7 +7,7 @@ use crate::{
     egress::EndpointUrl,
     house,
     settings::{DEADLINE_MS, Settings},
-    web::replay::ReplayJson,
+    web::replay::{ReplayJson, wins},
 };
 use anyhow::{Context, Result, anyhow, bail};
 use arena_engine::games::{GameCode, Position, Seat};
@@ -229,7 +229,7 @@ impl Drawn {
                     } else {
                         format!(": {}", result.line.join(" "))
                     };
-                    println!("{seat} ({}) wins by {}{line}", player(seat), result.reason);
+                    println!("{seat} ({}) {}{line}", player(seat), wins(result.reason));
                 }
                 None => println!("{}", result.reason),
             },

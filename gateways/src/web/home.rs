@@ -1,6 +1,6 @@
 //! The first page: what this is, who leads, what is being played.
 
-use super::layout;
+use super::{layout, replay::wins};
 use crate::{arena::Arena, house, problem::Problem};
 use arena_engine::games::GAMES;
 use arena_projectors::{MatchSummary, RatingRow};
@@ -104,7 +104,7 @@ fn outcome(row: &MatchSummary) -> String {
     match &row.result {
         None => "running".to_owned(),
         Some(result) => match result.winner {
-            Some(seat) => format!("{} wins by {}", row.players[seat.index()].name, result.reason),
+            Some(seat) => format!("{} {}", row.players[seat.index()].name, wins(result.reason)),
             None => result.reason.to_string(),
         },
     }

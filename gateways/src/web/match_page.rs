@@ -2,7 +2,7 @@
 
 use super::{
     layout,
-    replay::{ReplayJson, position},
+    replay::{ReplayJson, position, wins},
 };
 use crate::{api::caller::Caller, arena::Arena, problem::Problem, times::rfc3339_ms};
 use arena_engine::games::{
@@ -80,7 +80,7 @@ fn outcome(replay: &Replay) -> String {
     let name = |seat: Seat| &replay.players[seat.index()].name;
     match &replay.result {
         Some(result) => match result.winner {
-            Some(seat) => format!("{} ({seat}) wins by {}.", name(seat), result.reason),
+            Some(seat) => format!("{} ({seat}) {}.", name(seat), wins(result.reason)),
             None => format!("It ended: {}.", result.reason),
         },
         None => {
@@ -134,7 +134,7 @@ fn event_line(event: &ReplayEvent, replay: &Replay) -> Markup {
             What::End { winner, reason } => {
                 li {
                     @match winner {
-                        Some(seat) => strong { (replay.players[seat.index()].name) " wins by " (reason) }
+                        Some(seat) => strong { (replay.players[seat.index()].name) " " (wins(*reason)) }
                         None => strong { (reason) }
                     }
                 }

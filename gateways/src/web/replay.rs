@@ -3,6 +3,7 @@
 use crate::{boards, times::rfc3339_ms};
 use arena_engine::games::{Position, Seat};
 use arena_projectors::{Failure, MatchResult, MatchSummary, Player, RatingRow, Replay, ReplayEvent, What};
+use arena_schema::event::matches::EndReason;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -202,11 +203,22 @@ pub(crate) fn summary_json(summary: &MatchSummary) -> Value {
         "rated": summary.rated,
         "status": summary.status.as_str(),
         "players": summary.players.iter().map(PlayerJson::from).collect::<Vec<_>>(),
-        "result": summary.result.as_ref().map(ResultJson::from),
+        "result": summary.result.as_ref().map(|result| {
+            json!({"winner": result.winner.map(Seat::as_str), "reason": result.reason.as_str()})
+        }),
         "plies": summary.plies,
         "opened_at": rfc3339_ms(summary.opened_at),
         "ended_at": summary.ended_at.map(rfc3339_ms),
     })
+}
+
+/// How a winner won, in words: `wins`, `wins by forfeit`.
+pub(crate) fn wins(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Forfeit => "wins by forfeit",
+        EndReason::Resignation => "wins by resignation",
+        _ => "wins",
+    }
 }
 
 /// A rating in a profile or a leaderboard; whole points, as people read them.

@@ -125,6 +125,7 @@ pub fn check(replay: &Value) -> Result<Checked, String> {
                 return Err(format!("it says the line {line:?}, its moves make {expected:?}"));
             }
             Ok(checked(match winner {
+                Some(winner) if reason == "win" => format!("{winner} wins"),
                 Some(winner) => format!("{winner} wins by {reason}"),
                 None => reason.to_owned(),
             }))
