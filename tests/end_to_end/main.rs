@@ -1,4 +1,6 @@
 //! Whole matches over real HTTP, with a served arena in a process of its own.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod conformance;
+mod look;
 mod practice;

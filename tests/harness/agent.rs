@@ -30,6 +30,10 @@ pub enum Reply {
     Reset,
     /// Never anything.
     Silence,
+    /// These parts, each after its pause; then the connection is closed.
+    Parts(Vec<(Duration, Vec<u8>)>),
+    /// The first bytes, then the second ones over and over until the other side has had enough.
+    Endless(Vec<u8>, Vec<u8>),
 }
 
 impl Reply {
@@ -60,6 +64,8 @@ pub struct Seen {
     pub head: String,
     /// The body.
     pub body: Value,
+    /// The body's very text, in which the fields stand in their order.
+    pub text: String,
 }
 
 /// An agent at an address of loopback.
@@ -167,8 +173,9 @@ pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<Seen>
         let count = stream.read(&mut part).await.ok().filter(|count| *count > 0)?;
         bytes.extend_from_slice(&part[..count]);
     }
-    let body = serde_json::from_slice(&bytes[head_end..head_end + length]).unwrap_or_default();
-    Some(Seen { head, body })
+    let text = String::from_utf8_lossy(&bytes[head_end..head_end + length]).into_owned();
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    Some(Seen { head, body, text })
 }
 
 /// Whether the connection goes on. The request stops being open before its last byte is sent.
@@ -208,6 +215,24 @@ async fn send(stream: &mut (impl AsyncWrite + AsyncRead + Unpin), reply: Reply, 
         }
         Reply::Silence => {
             gone(stream).await;
+            done();
+            false
+        }
+        Reply::Parts(parts) => {
+            for (pause, bytes) in parts {
+                tokio::time::sleep(pause).await;
+                if stream.write_all(&bytes).await.is_err() {
+                    break;
+                }
+            }
+            done();
+            false
+        }
+        Reply::Endless(first, again) => {
+            let mut sent = stream.write_all(&first).await;
+            while sent.is_ok() {
+                sent = stream.write_all(&again).await;
+            }
             done();
             false
         }

@@ -2,8 +2,10 @@
 //! here: starting, waiting for conditions, stopping by id. What never does: an expectation of a particular test.
 
 pub mod agent;
+pub mod program;
 pub mod served;
 pub mod shared;
 
-pub use agent::{Agent, Reply};
+pub use agent::{Agent, Reply, Seen};
+pub use program::{Program, arena};
 pub use served::{Registered, ServeOptions, Served};

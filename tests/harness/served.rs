@@ -59,7 +59,7 @@ pub struct Served {
     pub data: PathBuf,
     log: Arc<Mutex<Vec<String>>>,
     client: reqwest::Client,
-    _folder: Option<TempDir>,
+    folder: Option<TempDir>,
 }
 
 /// An agent that was registered.
@@ -121,7 +121,7 @@ impl Served {
         match is_ready.recv_timeout(PATIENCE) {
             Ok(url) => {
                 let client = client();
-                Ok(Self { child, url, data, log, client, _folder: folder })
+                Ok(Self { child, url, data, log, client, folder })
             }
             Err(_) => {
                 let _ = child.kill();
@@ -150,7 +150,7 @@ impl Served {
     pub fn kill(mut self) -> Stopped {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        Stopped { data: self.data.clone(), _folder: self._folder.take() }
+        Stopped { data: self.data.clone(), _folder: self.folder.take() }
     }
 
     /// Asks it to stop (SIGTERM) and waits until it has.
@@ -161,7 +161,7 @@ impl Served {
         self.signal("TERM");
         let status = self.wait();
         assert!(status.success(), "it stopped with {status}:\n{}", self.log());
-        Stopped { data: self.data.clone(), _folder: self._folder.take() }
+        Stopped { data: self.data.clone(), _folder: self.folder.take() }
     }
 
     /// Sends a signal by the process's id.
