@@ -1,4 +1,9 @@
 //! What must survive: crashes at any instant, damaged files, a second process, garbage.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod dice;
+mod kill;
+mod load;
+mod player;
+mod records;
 mod restart;
