@@ -40,6 +40,7 @@ fn lived() -> (World, MatchId) {
 
 fn last_of(world: &World) -> Replay {
     let arena = world.start();
+    arena.settle();
     let [recent] = &arena.views.open_matches(1).unwrap()[..] else { panic!() };
     let replay = arena.replay(&recent.match_id);
     arena.stop();
