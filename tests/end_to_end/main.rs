@@ -4,3 +4,5 @@
 mod conformance;
 mod look;
 mod practice;
+mod strikes;
+mod tls;

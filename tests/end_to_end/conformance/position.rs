@@ -12,12 +12,11 @@ type Columns = [Vec<char>; 7];
 
 /// The block of the text, with these discs in it.
 fn block(columns: &Columns) -> String {
-    let mut text = "```\n".to_owned();
-    for row in (0..6).rev() {
-        let discs: String = columns.iter().map(|column| column.get(row).copied().unwrap_or('.')).collect();
-        text += &format!(" {discs}\n");
-    }
-    text + " abcdefg\n```"
+    let row = |row: usize| -> String {
+        columns.iter().map(|column| column.get(row).copied().unwrap_or('.')).collect()
+    };
+    let rows: Vec<String> = (0..6).rev().map(|n| format!(" {}", row(n))).collect();
+    format!("```\n{}\n abcdefg\n```", rows.join("\n"))
 }
 
 fn open_columns(columns: &Columns) -> Vec<&'static str> {
