@@ -4,5 +4,7 @@
 mod conformance;
 mod look;
 mod practice;
+mod refusal;
 mod strikes;
 mod tls;
+mod venue;
