@@ -57,7 +57,9 @@ pub(crate) fn answered<'a>(
     if turn.ply != named.ply {
         return Err(Rejection::StalePly);
     }
-    if turn.attempt != named.attempt || turn.home != context.view.head.producer {
+    // No home and the sequencer are the same number: where nobody asks, nobody answers.
+    let by_home = turn.home != ProducerId::NONE && turn.home == context.view.head.producer;
+    if turn.attempt != named.attempt || !by_home {
         return Err(Rejection::StaleAttempt);
     }
     Ok((open, turn))

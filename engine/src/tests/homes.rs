@@ -309,3 +309,28 @@ fn while_nobody_is_there_to_ask_no_seat_is_struck() {
         "#]],
     );
 }
+
+#[test]
+fn where_nobody_asks_nobody_answers_and_the_sequencer_least_of_all() {
+    check(
+        "
+        10:00:00.000 gateway a
+        ~10:00:00.001 a register left, right
+        10:00:01.000 a open m1 left right
+        10:00:02.000 gone a
+        10:00:03.000 @0#0 move m1 X d
+        10:00:03.001 @0#0 strike m1 X timeout
+        10:00:03.002 a move m1 X d
+        ",
+        expect![[r#"
+            1.1 gateway a is producer 1, knows rules 1
+            3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            4.1 gateway a is gone
+            4.1 m1 X asked: ply 1 attempt 2 by nobody until 10:00:27.000
+            5.1 rejected: stale_attempt
+            6.1 rejected: stale_attempt
+            7.1 rejected: expired
+        "#]],
+    );
+}
