@@ -245,6 +245,14 @@ wire_enum! {
     }
 }
 
+impl ConnectionMethod {
+    /// Whether we carry the request to it: such a turn is judged by its gateway alone, which asks when the agent is free. Where
+    /// an agent comes for its turn by itself, the journal's time ends one that it does not come for.
+    pub const fn is_pushed(self) -> bool {
+        matches!(self, Self::House | Self::RemoteEndpoint)
+    }
+}
+
 wire_enum! {
     /// Whether an agent takes challenges from others.
     pub enum ChallengePolicy {

@@ -20,15 +20,16 @@ pub(crate) fn opened(state: &mut State, event: &MatchOpened) {
     let Some(position) = Position::start(event.game.0, &event.seed.0) else {
         return;
     };
-    let seats = event.seats.map(|agent| SeatState {
-        agent,
-        policy: state
-            .registry
-            .agent(agent)
-            .and_then(|known| SeatPolicy::of(known.protocol, event.game))
-            .unwrap_or(SeatPolicy::Strikes),
-        strikes: 0,
-        turn: None,
+    let seats = event.seats.map(|agent| {
+        let known = state.registry.agent(agent);
+        let policy = known.and_then(|known| SeatPolicy::of(known.protocol, event.game));
+        SeatState {
+            agent,
+            policy: policy.unwrap_or(SeatPolicy::Strikes),
+            pushed: known.is_none_or(|known| known.method.is_pushed()),
+            strikes: 0,
+            turn: None,
+        }
     });
     let matches = &mut state.matches;
     matches.open.insert(Match {
@@ -71,7 +72,8 @@ pub(crate) fn turn_opened(state: &mut State, event: &TurnOpened) {
         return;
     };
     let due = Due::Turn(TurnKey { key: event.key, seat: event.seat });
-    let entry = state.agenda.schedule(Clock::Ours, turns::span_us(open.deadline_ms), event.due, due);
+    let span_us = turns::span_us(open.deadline_ms);
+    let entry = event.due.map(|at| state.agenda.schedule(Clock::Ours, span_us, at, due));
     open.attempts = event.attempt;
     let seat = &mut open.seats[event.seat.index()];
     seat.turn = Some(Turn { ply: event.ply, attempt: event.attempt, home: event.home, entry });
@@ -114,7 +116,9 @@ fn close_turn(state: &mut State, key: MatchKey, seat: Seat) {
     };
     let seat = &mut open.seats[seat.index()];
     if let Some(turn) = seat.turn.take() {
-        state.agenda.cancel(turn.entry);
+        if let Some(entry) = turn.entry {
+            state.agenda.cancel(entry);
+        }
         state.homes.release(seat.agent);
     }
 }

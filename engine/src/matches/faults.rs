@@ -1,7 +1,11 @@
 //! A seat failed: one strike, and what its policy makes of it.
 
 use crate::{
-    matches::{policy::Consequence, state::Match, turns},
+    matches::{
+        policy::Consequence,
+        state::Match,
+        turns::{self, Asked},
+    },
     state::State,
 };
 use arena_schema::{
@@ -54,7 +58,7 @@ pub(crate) fn decide(
         Consequence::AskAgain => {
             let home = turns::home(state, open, seat);
             let attempt = open.attempts.saturating_add(1);
-            out.push(turns::open(key, seat, ply, attempt, home, open.deadline_ms, now));
+            out.push(Asked::of(open, key, seat).open(ply, attempt, home, now));
         }
         Consequence::Forfeit => out.push(
             MatchEnded {

@@ -3,7 +3,7 @@
 use crate::{
     decide::Context,
     games::Position,
-    matches::{policy::SeatPolicy, turns},
+    matches::{policy::SeatPolicy, turns::Asked},
     registry::Agent,
     state::State,
 };
@@ -81,7 +81,8 @@ pub(crate) fn decide(
         let agent = seats[seat.index()];
         let known = if agent == challenger { one } else { other };
         let home = state.homes.choose(&state.producers, agent, &known.id);
-        out.push(turns::open(key, seat, 1, attempt, home, command.deadline_ms, context.time));
+        let asked = Asked { key, seat, deadline_ms: command.deadline_ms, pushed: known.method.is_pushed() };
+        out.push(asked.open(1, attempt, home, context.time));
     }
     Ok(())
 }

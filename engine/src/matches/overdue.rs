@@ -5,7 +5,7 @@ use crate::{
     matches::{
         faults::{self, Fault},
         state::TurnKey,
-        turns,
+        turns::{self, Asked},
     },
     state::State,
 };
@@ -18,7 +18,7 @@ pub(crate) fn decide(state: &State, now: LogTime, turn: TurnKey, out: &mut Vec<E
     if let Some(unasked) = open.seat(turn.seat).turn.as_ref().filter(|asked| asked.home == ProducerId::NONE) {
         let home = turns::home(state, open, turn.seat);
         let attempt = open.attempts.saturating_add(1);
-        out.push(turns::open(turn.key, turn.seat, unasked.ply, attempt, home, open.deadline_ms, now));
+        out.push(Asked::of(open, turn.key, turn.seat).open(unasked.ply, attempt, home, now));
         return;
     }
     let fault = Fault {

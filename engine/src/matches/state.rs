@@ -23,7 +23,8 @@ pub struct Turn {
     pub attempt: u32,
     /// Who asks.
     pub home: ProducerId,
-    pub(crate) entry: Entry,
+    /// On the agenda, where the journal's time ends it.
+    pub(crate) entry: Option<Entry>,
 }
 
 /// Who sits there, and how it stands with them.
@@ -33,6 +34,8 @@ pub struct SeatState {
     pub agent: AgentKey,
     /// What a failed answer costs.
     pub policy: SeatPolicy,
+    /// Whether we carry its requests to it.
+    pub pushed: bool,
     /// Strikes in this match.
     pub strikes: u8,
     /// What it is asked now.

@@ -5,7 +5,7 @@ use crate::{
     games::Outcome,
     matches::{
         faults::{self, Fault},
-        turns,
+        turns::{self, Asked},
     },
     state::State,
 };
@@ -63,8 +63,7 @@ pub(crate) fn decide(
         if !asked_already {
             attempt = attempt.saturating_add(1);
             let home = turns::home(state, open, seat);
-            let (ply, deadline_ms) = (open.plies + 2, open.deadline_ms);
-            out.push(turns::open(named.key, seat, ply, attempt, home, deadline_ms, context.time));
+            out.push(Asked::of(open, named.key, seat).open(open.plies + 2, attempt, home, context.time));
         }
     }
     Ok(())

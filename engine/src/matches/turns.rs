@@ -13,7 +13,8 @@ use arena_schema::{
     micros_of_ms,
 };
 
-/// How long after a turn's deadline the agenda ends it, where its door said nothing (longer than a takeover).
+/// How long after a turn's deadline the agenda ends it, where the agent comes for its turns by itself and its door said nothing
+/// (longer than a takeover).
 pub const ANSWER_GRACE_MS: u32 = 15_000;
 
 /// How long a turn may stay open: the deadline and the grace.
@@ -21,18 +22,27 @@ pub(crate) const fn span_us(deadline_ms: u32) -> u64 {
     micros_of_ms(deadline_ms) + micros_of_ms(ANSWER_GRACE_MS)
 }
 
-/// What asks a seat for its next decision.
-pub(crate) fn open(
-    key: MatchKey,
-    seat: Seat,
-    ply: u16,
-    attempt: u32,
-    home: ProducerId,
-    deadline_ms: u32,
-    now: LogTime,
-) -> Event {
-    let due = now.cut_to_ms().plus_us(span_us(deadline_ms));
-    TurnOpened { key, seat, ply, attempt, home, due }.into()
+/// Whom a seat's next decision is asked of, and how long it may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) key: MatchKey,
+    pub(crate) seat: Seat,
+    pub(crate) deadline_ms: u32,
+    /// See [`ConnectionMethod::is_pushed`](arena_schema::id::ConnectionMethod::is_pushed).
+    pub(crate) pushed: bool,
+}
+
+impl Asked {
+    /// A seat of an open match.
+    pub(crate) fn of(open: &Match, key: MatchKey, seat: Seat) -> Self {
+        Self { key, seat, deadline_ms: open.deadline_ms, pushed: open.seat(seat).pushed }
+    }
+
+    /// What asks for it now.
+    pub(crate) fn open(self, ply: u16, attempt: u32, home: ProducerId, now: LogTime) -> Event {
+        let due = (!self.pushed).then(|| now.cut_to_ms().plus_us(span_us(self.deadline_ms)));
+        TurnOpened { key: self.key, seat: self.seat, ply, attempt, home, due }.into()
+    }
 }
 
 /// The home of what opens now for the agent of this seat.
@@ -83,7 +93,7 @@ pub(crate) fn rehome(
                 state.registry.agent(open.seat(seat).agent).map_or(ProducerId::NONE, |a| arrives(&a.id));
             attempt = attempt.saturating_add(1);
             let key = MatchKey { slot, generation };
-            out.push(self::open(key, seat, turn.ply, attempt, home, open.deadline_ms, now));
+            out.push(Asked::of(open, key, seat).open(turn.ply, attempt, home, now));
         }
     }
 }

@@ -182,7 +182,7 @@ pub(super) fn state(state: &State, second_keys: usize) {
                 "who is to act is asked"
             );
             let Some(turn) = &seated.turn else { continue };
-            turns += 1;
+            turns += usize::from(!seated.pushed);
             assert_eq!(turn.ply, open.plies + 1);
             assert!((1..=open.attempts).contains(&turn.attempt));
             if live.is_empty() {
@@ -195,7 +195,11 @@ pub(super) fn state(state: &State, second_keys: usize) {
             at.1 += 1;
         }
     }
-    assert_eq!(state.agenda_len(), turns + second_keys, "the agenda holds open turns and second keys");
+    assert_eq!(
+        state.agenda_len(),
+        turns + second_keys,
+        "the agenda holds second keys and the turns that nobody carries to their agents"
+    );
     assert_eq!(state.matches().ids.len(), state.matches().open().len());
     assert_eq!(state.matches().of_pair.values().sum::<u32>(), of_pair.values().sum::<u32>());
     for ((one, other), open) in of_pair {

@@ -415,7 +415,7 @@ fn register(words: &mut Words<'_>) -> Vec<RegisterAgent> {
         _ => ConnectionMethod::RemoteEndpoint,
     };
     let method = words.option("method").map_or(usual, |m| ConnectionMethod::from_name(m).expect("a method"));
-    let posted = usual == ConnectionMethod::RemoteEndpoint;
+    let posted = method == ConnectionMethod::RemoteEndpoint;
     let url = words.option("url").map_or(posted.then_some("https://agent.example/play"), Some);
     let endpoint = url.filter(|url| *url != "none").map(text);
     let kinds: Vec<&str> = words.option("secrets").map(|list| list.split(',').collect()).unwrap_or_default();

@@ -114,13 +114,13 @@ fn event(event: &Event, names: &Names) -> String {
             e.deadline_ms
         ),
         Event::TurnOpened(e) => format!(
-            "{} {} asked: ply {} attempt {} by {} until {}",
+            "{} {} asked: ply {} attempt {} by {}{}",
             of(e.key),
             e.seat,
             e.ply,
             e.attempt,
             names.gateway(e.home),
-            time(e.due)
+            e.due.map(|due| format!(" until {}", time(due))).unwrap_or_default()
         ),
         Event::MovePlayed(e) => format!(
             "{} {} played {} at ply {}, reason {}, {} ms",

@@ -8,7 +8,7 @@ fn a_turn_ends_at_its_deadline_and_15_seconds_and_not_a_microsecond_before() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right deadline=10000
         10:00:25.999999 tick
         10:00:26.000 tick
@@ -37,7 +37,7 @@ fn the_record_s_time_is_cut_to_milliseconds_before_the_deadline_is_added() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000999 a open m1 left right deadline=500
         10:00:16.500999 tick
         10:00:16.501 tick
@@ -59,7 +59,7 @@ fn no_late_command_overtakes_a_deadline() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:26.000 a move m1 X d
         10:00:26.001 a open m2 left right
@@ -89,7 +89,7 @@ fn an_answer_within_the_grace_counts() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:25.999999 a move m1 X d
         10:00:30.000 tick
@@ -111,7 +111,7 @@ fn what_is_due_comes_by_due_time_then_by_the_order_of_its_scheduling() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right, third
+        ~10:00:00.001 a register left, right, third method=polling
         10:00:01.000 a open m1 left right deadline=10000
         10:00:01.000500 a open m2 left third deadline=10000
         10:00:01.001 a open m3 left right deadline=9000
@@ -146,14 +146,14 @@ fn a_second_key_and_a_turn_that_are_due_together_come_in_the_order_of_their_sche
     check(
         "
         ~10:00:00.000 gateway a
-        ~10:00:00.001 a register right
-        10:00:01.000 a register left key=k1/b1
+        ~10:00:00.001 a register right method=polling
+        10:00:01.000 a register left key=k1/b1 method=polling
         1d09:59:36.000 a open m1 left right
         1d09:59:36.000001 a open m2 left right
         1d10:00:01.000 tick
         ",
         expect![[r#"
-            3.1 a#2 agent left speaks agentarena/1 by remote_endpoint, endpoint text of 26, challenges open, credentials []
+            3.1 a#2 agent left speaks agentarena/1 by polling, endpoint none, challenges open, credentials []
             3.1 a#2 kept k1/b1 of nobody: accepted at 3.1
             4.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
             4.1 a#3 m1 X asked: ply 1 attempt 1 by a until 1d10:00:01.000
@@ -174,9 +174,9 @@ fn it_is_emptied_once_a_record_before_the_first_command_alone() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
-        12:00:00.000 a register third
+        12:00:00.000 a register third method=polling
                    & tick
         12:00:24.999999 tick
         12:00:25.000 tick
@@ -187,7 +187,7 @@ fn it_is_emptied_once_a_record_before_the_first_command_alone() {
             3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
             4.0 m1 X strike 1: timeout at ply 1, excerpt none, 10000 ms
             4.0 m1 X asked: ply 1 attempt 2 by a until 12:00:25.000
-            4.1 a#4 agent third speaks agentarena/1 by remote_endpoint, endpoint text of 26, challenges open, credentials []
+            4.1 a#4 agent third speaks agentarena/1 by polling, endpoint none, challenges open, credentials []
             5 nothing
             6.0 m1 X strike 2: timeout at ply 1, excerpt none, 10000 ms
             6.0 m1 X asked: ply 1 attempt 3 by a until 12:00:50.000
@@ -200,7 +200,7 @@ fn a_record_without_commands_does_not_empty_it() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:05:00.000 empty
         10:05:00.000001 tick
@@ -222,7 +222,7 @@ fn an_announced_sequencer_does_not_empty_it_and_moves_turns_by_its_outage() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:02.000 tick
         10:05:02.000 sequencer outage_us=300000000
@@ -247,7 +247,7 @@ fn what_is_scheduled_after_an_outage_is_due_at_its_own_time() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:05:01.000 sequencer outage_us=300000000
         10:05:02.000 a open m2 left right
@@ -273,7 +273,7 @@ fn an_answered_turn_is_never_due() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:02.000 a abort m1
         10:00:03.000 a open m2 left right
@@ -296,6 +296,32 @@ fn an_answered_turn_is_never_due() {
             8 nothing
             9.0 m2 O strike 2: timeout at ply 2, excerpt none, 10000 ms
             9.0 m2 O asked: ply 2 attempt 4 by a until 10:00:55.000
+        "#]],
+    );
+}
+
+#[test]
+fn a_pushed_turn_is_its_gateways_alone_and_no_time_ends_it() {
+    // It may wait in its gateway's queue for as long as the agent is busy with others: that counts against nobody.
+    check(
+        "
+        10:00:00.000 gateway a
+        ~10:00:00.001 a register left, right
+        ~10:00:00.002 a register gremlin by house
+        10:00:01.000 a open m1 left right deadline=500
+        10:00:01.001 a open m2 left gremlin deadline=500 unrated first=opponent
+        1d10:00:00.000 tick
+        1d10:00:01.000 a move m1 X d
+        ",
+        expect![[r#"
+            1.1 gateway a is producer 1, knows rules 1
+            4.1 a#4 m1 opened: X left, O right, connect4, rated, 500 ms
+            4.1 a#4 m1 X asked: ply 1 attempt 1 by a
+            5.1 a#5 m2 opened: X gremlin, O left, connect4, unrated, 500 ms
+            5.1 a#5 m2 X asked: ply 1 attempt 1 by a
+            6 nothing
+            7.1 a#6 m1 X played d at ply 1, reason none, 0 ms
+            7.1 a#6 m1 O asked: ply 2 attempt 2 by a
         "#]],
     );
 }

@@ -8,7 +8,7 @@ fn a_turn_is_opened_at_the_live_gateway() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         ",
         expect![[r#"
@@ -25,7 +25,7 @@ fn a_gateway_that_goes_takes_nothing_with_it() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:02.000 gateway b
         10:00:09.000500 gone a
@@ -49,7 +49,7 @@ fn with_none_live_there_is_no_home_and_the_next_announcement_takes_what_has_none
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right, third
+        ~10:00:00.001 a register left, right, third method=polling
         10:00:01.000 a open m1 left right
         10:00:01.001 a open m2 third left
         10:00:02.000 gone a
@@ -79,7 +79,7 @@ fn two_gateways_share_by_rendezvous() {
         "
         10:00:00.000 gateway a
                    & gateway b
-        ~10:00:00.001 a register one, two, three, four, five, six
+        ~10:00:00.001 a register one, two, three, four, five, six method=polling
         10:00:01.000 a open m1 one two
         10:00:01.001 a open m2 three two
         10:00:01.002 a open m3 five two
@@ -112,7 +112,7 @@ fn an_agent_keeps_its_home_while_anything_of_it_is_open_and_then_goes_where_it_b
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register one, two, three
+        ~10:00:00.001 a register one, two, three method=polling
         10:00:01.000 a open m1 three one
         10:00:02.000 gateway b
         10:00:03.000 b open m2 three two
@@ -151,7 +151,7 @@ fn all_that_is_open_of_an_agent_moves_to_one_and_the_same_home() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register one, two, three
+        ~10:00:00.001 a register one, two, three method=polling
         ~10:00:01.000 a open m1 two one
         ~10:00:01.001 a open m2 two three
         ~10:00:01.002 a open m3 one three
@@ -182,7 +182,7 @@ fn a_gateway_that_goes_leaves_the_turns_of_others_alone() {
         "
         10:00:00.000 gateway a
                    & gateway b
-        ~10:00:00.001 a register one, two, three, four
+        ~10:00:00.001 a register one, two, three, four method=polling
         10:00:01.000 a open m1 one two first=challenger unrated
         10:00:01.001 a open m2 two one first=challenger unrated
         10:00:02.000 gone a
@@ -208,7 +208,7 @@ fn a_fact_of_a_past_attempt_or_of_another_gateway_is_stale_and_of_one_that_is_go
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         ~10:00:00.002 gateway b
         10:00:01.000 a open m1 left right
         10:00:01.001 gone b
@@ -257,7 +257,7 @@ fn an_embedded_start_hands_over_within_one_record() {
         "
         10:00:00.000 sequencer
         10:00:00.001 gateway a
-        ~10:00:00.002 a register left, right
+        ~10:00:00.002 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:05:01.000 sequencer outage_us=300000000
         10:05:01.001 gateway b
@@ -285,7 +285,7 @@ fn while_nobody_is_there_to_ask_no_seat_is_struck() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:02.000 gone a
         10:00:27.000 tick

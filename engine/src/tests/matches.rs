@@ -17,19 +17,19 @@ fn four_in_a_row_wins_and_nothing_is_asked_after() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
-            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a
             4.1 a#4 m1 X played d at ply 1, reason none, 0 ms
-            4.1 a#4 m1 O asked: ply 2 attempt 2 by a until 10:00:27.000
+            4.1 a#4 m1 O asked: ply 2 attempt 2 by a
             5.1 a#5 m1 O played c at ply 2, reason none, 0 ms
-            5.1 a#5 m1 X asked: ply 3 attempt 3 by a until 10:00:27.001
+            5.1 a#5 m1 X asked: ply 3 attempt 3 by a
             6.1 a#6 m1 X played d at ply 3, reason none, 0 ms
-            6.1 a#6 m1 O asked: ply 4 attempt 4 by a until 10:00:27.002
+            6.1 a#6 m1 O asked: ply 4 attempt 4 by a
             7.1 a#7 m1 O played c at ply 4, reason none, 0 ms
-            7.1 a#7 m1 X asked: ply 5 attempt 5 by a until 10:00:27.003
+            7.1 a#7 m1 X asked: ply 5 attempt 5 by a
             8.1 a#8 m1 X played d at ply 5, reason none, 0 ms
-            8.1 a#8 m1 O asked: ply 6 attempt 6 by a until 10:00:27.004
+            8.1 a#8 m1 O asked: ply 6 attempt 6 by a
             9.1 a#9 m1 O played c at ply 6, reason none, 0 ms
-            9.1 a#9 m1 X asked: ply 7 attempt 7 by a until 10:00:27.005
+            9.1 a#9 m1 X asked: ply 7 attempt 7 by a
             10.1 a#10 m1 X played d at ply 7, reason text of 4, 12 ms
             10.1 a#10 m1 ended: X by win
             11.1 a#11 rejected: gone
@@ -110,7 +110,7 @@ fn an_abort_ends_it_without_a_result_and_its_key_is_gone() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
-            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a
             4.1 a#4 m1 ended: nobody by void
             5.1 a#5 rejected: gone
             6.1 a#6 rejected: gone
@@ -137,15 +137,15 @@ fn a_past_match_s_key_is_gone_also_where_its_slot_is_another_s() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
-            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a
             4.1 a#4 m1 ended: nobody by void
             5.1 a#5 m2 opened: X left, O right, connect4, rated, 10000 ms
-            5.1 a#5 m2 X asked: ply 1 attempt 1 by a until 10:00:28.000
+            5.1 a#5 m2 X asked: ply 1 attempt 1 by a
             6.1 a#6 rejected: gone
             7.1 a#7 rejected: gone
             8.1 a#8 rejected: gone
             9.1 a#9 m2 X played d at ply 1, reason none, 0 ms
-            9.1 a#9 m2 O asked: ply 2 attempt 2 by a until 10:00:32.000
+            9.1 a#9 m2 O asked: ply 2 attempt 2 by a
         "#]],
     );
 }
@@ -164,11 +164,11 @@ fn an_id_is_taken_while_its_match_is_open() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             3.1 a#4 m1 opened: X left, O right, connect4, rated, 10000 ms
-            3.1 a#4 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            3.1 a#4 m1 X asked: ply 1 attempt 1 by a
             4.1 a#5 rejected: match_id_taken
             5.1 a#6 m1 ended: nobody by void
             6.1 a#7 m1 opened: X left, O third, connect4, rated, 10000 ms
-            6.1 a#7 m1 X asked: ply 1 attempt 1 by a until 10:00:29.000
+            6.1 a#7 m1 X asked: ply 1 attempt 1 by a
         "#]],
     );
 }
@@ -206,7 +206,7 @@ fn who_may_not_sit_down() {
             14.1 a#14 rejected: game_not_played
             15.1 a#15 rejected: challenges_closed
             16.1 a#16 m1 opened: X shut, O left, connect4, rated, 10000 ms
-            16.1 a#16 m1 X asked: ply 1 attempt 1 by a until 10:00:26.009
+            16.1 a#16 m1 X asked: ply 1 attempt 1 by a
         "#]],
     );
 }
@@ -228,9 +228,9 @@ fn a_deadline_is_from_500_to_60000_ms() {
             1.1 gateway a is producer 1, knows rules 1
             3.1 a#3 rejected: deadline_out_of_range
             4.1 a#4 m1 opened: X left, O right, connect4, rated, 500 ms
-            4.1 a#4 m1 X asked: ply 1 attempt 1 by a until 10:00:16.501
+            4.1 a#4 m1 X asked: ply 1 attempt 1 by a
             5.1 a#5 m2 opened: X left, O right, connect4, rated, 60000 ms
-            5.1 a#5 m2 X asked: ply 1 attempt 1 by a until 10:01:16.002
+            5.1 a#5 m2 X asked: ply 1 attempt 1 by a
             6.1 a#6 rejected: deadline_out_of_range
             7.1 a#7 rejected: deadline_out_of_range
             8.1 a#8 rejected: deadline_out_of_range
@@ -256,19 +256,19 @@ fn who_is_first_comes_from_the_seed_and_may_be_said_in_unrated_matches_alone() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             3.1 a#4 m1 opened: X left, O right, connect4, rated, 10000 ms
-            3.1 a#4 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            3.1 a#4 m1 X asked: ply 1 attempt 1 by a
             4.1 a#5 m2 opened: X right, O left, connect4, rated, 10000 ms
-            4.1 a#5 m2 X asked: ply 1 attempt 1 by a until 10:00:26.001
+            4.1 a#5 m2 X asked: ply 1 attempt 1 by a
             5.1 a#6 m3 opened: X left, O right, connect4, rated, 10000 ms
-            5.1 a#6 m3 X asked: ply 1 attempt 1 by a until 10:00:26.002
+            5.1 a#6 m3 X asked: ply 1 attempt 1 by a
             6.1 a#7 rejected: first_is_rated
             7.1 a#8 rejected: first_is_rated
             8.1 a#9 m4 opened: X left, O third, connect4, unrated, 10000 ms
-            8.1 a#9 m4 X asked: ply 1 attempt 1 by a until 10:00:26.005
+            8.1 a#9 m4 X asked: ply 1 attempt 1 by a
             9.1 a#10 m5 opened: X third, O left, connect4, unrated, 10000 ms
-            9.1 a#10 m5 X asked: ply 1 attempt 1 by a until 10:00:26.006
+            9.1 a#10 m5 X asked: ply 1 attempt 1 by a
             10.1 a#11 m6 opened: X third, O left, connect4, unrated, 10000 ms
-            10.1 a#11 m6 X asked: ply 1 attempt 1 by a until 10:00:26.007
+            10.1 a#11 m6 X asked: ply 1 attempt 1 by a
         "#]],
     );
 }
@@ -294,10 +294,10 @@ fn a_pair_has_at_most_three_open_whoever_challenges() {
             6.1 a#7 rejected: pair_limit
             7.1 a#8 rejected: pair_limit
             8.1 a#9 m4 opened: X left, O third, connect4, rated, 10000 ms
-            8.1 a#9 m4 X asked: ply 1 attempt 1 by a until 10:00:26.005
+            8.1 a#9 m4 X asked: ply 1 attempt 1 by a
             9.1 a#10 m2 ended: nobody by void
             10.1 a#11 m5 opened: X right, O left, connect4, rated, 10000 ms
-            10.1 a#11 m5 X asked: ply 1 attempt 1 by a until 10:00:26.007
+            10.1 a#11 m5 X asked: ply 1 attempt 1 by a
             11.1 a#12 rejected: pair_limit
         "#]],
     );
@@ -334,10 +334,10 @@ fn an_agent_has_at_most_16_open_whichever_side_it_is_on() {
             19.1 a#27 rejected: agent_limit
             20.1 a#28 rejected: agent_limit
             21.1 a#29 m16 opened: X agent-8, O agent-7, connect4, rated, 10000 ms
-            21.1 a#29 m16 X asked: ply 1 attempt 1 by a until 10:00:28.002
+            21.1 a#29 m16 X asked: ply 1 attempt 1 by a
             22.1 a#30 m0 ended: nobody by void
             23.1 a#31 m17 opened: X agent-8, O left, connect4, rated, 10000 ms
-            23.1 a#31 m17 X asked: ply 1 attempt 1 by a until 10:00:28.004
+            23.1 a#31 m17 X asked: ply 1 attempt 1 by a
             24.1 a#32 rejected: agent_limit
         "#]],
     );
@@ -364,13 +364,13 @@ fn house_agents_are_exempt_from_both_caps() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             24.1 a#25 m1 opened: X left, O gremlin, connect4, unrated, 10000 ms
-            24.1 a#25 m1 X asked: ply 1 attempt 1 by a until 10:00:28.000
+            24.1 a#25 m1 X asked: ply 1 attempt 1 by a
             25.1 a#26 m2 opened: X left, O gremlin, connect4, unrated, 10000 ms
-            25.1 a#26 m2 X asked: ply 1 attempt 1 by a until 10:00:28.001
+            25.1 a#26 m2 X asked: ply 1 attempt 1 by a
             26.1 a#27 m3 opened: X left, O gremlin, connect4, unrated, 10000 ms
-            26.1 a#27 m3 X asked: ply 1 attempt 1 by a until 10:00:28.002
+            26.1 a#27 m3 X asked: ply 1 attempt 1 by a
             27.1 a#28 m4 opened: X gremlin, O left, connect4, unrated, 10000 ms
-            27.1 a#28 m4 X asked: ply 1 attempt 1 by a until 10:00:28.003
+            27.1 a#28 m4 X asked: ply 1 attempt 1 by a
         "#]],
     );
 }
@@ -403,7 +403,7 @@ fn a_ply_that_is_not_to_be_made_now_and_a_seat_that_is_not_to_move() {
             6.1 a#6 rejected: stale_ply
             7.1 a#7 rejected: stale_ply
             8.1 a#8 m1 X played d at ply 1, reason none, 0 ms
-            8.1 a#8 m1 O asked: ply 2 attempt 2 by a until 10:00:27.004
+            8.1 a#8 m1 O asked: ply 2 attempt 2 by a
             9.1 a#9 rejected: stale_ply
             10.1 a#10 rejected: not_to_act
             11.1 a#11 rejected: not_to_act
@@ -412,7 +412,7 @@ fn a_ply_that_is_not_to_be_made_now_and_a_seat_that_is_not_to_move() {
             14.1 a#14 rejected: stale_ply
             15.1 a#15 rejected: not_to_act
             16.1 a#16 m1 O played d at ply 2, reason none, 0 ms
-            16.1 a#16 m1 X asked: ply 3 attempt 3 by a until 10:00:27.012
+            16.1 a#16 m1 X asked: ply 3 attempt 3 by a
         "#]],
     );
 }
@@ -434,11 +434,11 @@ fn two_answers_in_one_record_and_the_second_is_stale() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             4.1 a#4 m1 X played d at ply 1, reason none, 0 ms
-            4.1 a#4 m1 O asked: ply 2 attempt 2 by a until 10:00:27.000
+            4.1 a#4 m1 O asked: ply 2 attempt 2 by a
             4.2 a#5 rejected: stale_ply
             4.3 a#6 rejected: stale_ply
             5.1 a#7 m1 O strike 1: status at ply 2, status 500, excerpt none, 0 ms
-            5.1 a#7 m1 O asked: ply 2 attempt 3 by a until 10:00:28.000
+            5.1 a#7 m1 O asked: ply 2 attempt 3 by a
             5.2 a#8 rejected: stale_attempt
             5.3 a#9 rejected: stale_attempt
         "#]],
@@ -463,16 +463,16 @@ fn matches_of_the_same_agents_do_not_know_each_other() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             5.1 a#5 m1 X strike 1: timeout at ply 1, excerpt none, 0 ms
-            5.1 a#5 m1 X asked: ply 1 attempt 2 by a until 10:00:27.000
+            5.1 a#5 m1 X asked: ply 1 attempt 2 by a
             6.1 a#6 m2 X played d at ply 1, reason none, 0 ms
-            6.1 a#6 m2 O asked: ply 2 attempt 2 by a until 10:00:27.001
+            6.1 a#6 m2 O asked: ply 2 attempt 2 by a
             7.1 a#7 m2 O strike 1: timeout at ply 2, excerpt none, 0 ms
-            7.1 a#7 m2 O asked: ply 2 attempt 3 by a until 10:00:27.002
+            7.1 a#7 m2 O asked: ply 2 attempt 3 by a
             8.1 a#8 m1 X played c at ply 1, reason none, 0 ms
-            8.1 a#8 m1 O asked: ply 2 attempt 3 by a until 10:00:27.003
+            8.1 a#8 m1 O asked: ply 2 attempt 3 by a
             9.1 a#9 m1 ended: nobody by void
             10.1 a#10 m2 O played d at ply 2, reason none, 0 ms
-            10.1 a#10 m2 X asked: ply 3 attempt 4 by a until 10:00:27.005
+            10.1 a#10 m2 X asked: ply 3 attempt 4 by a
         "#]],
     );
 }

@@ -451,11 +451,9 @@ fn oracle_and_engine_say_the_same_of_20_000_random_commands() {
                     handle: Handle::parse(&format!("agent-{at}")).unwrap(),
                     name: None,
                     protocol: Protocol::AgentArena,
-                    method: ConnectionMethod::RemoteEndpoint,
-                    endpoint: Some(arena_schema::TextRef::commit(
-                        &arena_schema::TextSalt([0; 32]),
-                        "https://a.example/",
-                    )),
+                    // Who comes for its turns by itself has them ended by the agenda too, which the oracle knows.
+                    method: ConnectionMethod::Polling,
+                    endpoint: None,
                     challenges: ChallengePolicy::Open,
                     credentials: Vec::new(),
                 }
@@ -532,7 +530,7 @@ fn oracle_and_engine_say_the_same_of_20_000_random_commands() {
                     assert!(oracle.gateways.contains_key(&e.home.0), "whoever asks is live");
                     table.home = e.home.0;
                     if table.askings == e.attempt {
-                        assert_eq!(table.due_us, e.due.0);
+                        assert_eq!(Some(table.due_us), e.due.map(|due| due.0));
                     }
                 }
                 _ => {}

@@ -124,7 +124,7 @@ fn a_credential_acts_for_its_own_agent_alone() {
             4.1 a#4 rejected: not_allowed
             5.1 a#5 rejected: not_allowed
             6.1 a#6 m1 opened: X left, O right, connect4, rated, 10000 ms
-            6.1 a#6 m1 X asked: ply 1 attempt 1 by a until 10:00:25.005
+            6.1 a#6 m1 X asked: ply 1 attempt 1 by a
             7.1 a#7 rejected: stale_credential
             8.1 a#8 rejected: stale_credential
             9.1 a#9 agent left has endpoint as it was, challenges none

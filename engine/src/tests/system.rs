@@ -59,7 +59,7 @@ fn an_announcement_that_does_not_stand_alone_lets_the_agenda_be_emptied() {
     check(
         "
         10:00:00.000 gateway a
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:30.000 sequencer outage_us=29000000
                    & tick
@@ -179,7 +179,7 @@ fn another_lineage_ends_every_producer_and_leaves_what_is_open_without_a_home() 
         "
         10:00:00.000 gateway a
                    & gateway b
-        ~10:00:00.001 a register left, right
+        ~10:00:00.001 a register left, right method=polling
         10:00:01.000 a open m1 left right
         10:00:01.001 a open m2 right left
         11:00:00.000 sequencer outage_us=3598999000

@@ -64,8 +64,9 @@ pub struct TurnOpened {
     pub attempt: u32,
     /// Who asks; [`ProducerId::NONE`] where no gateway is live.
     pub home: ProducerId,
-    /// When the journal ends the turn itself: the deadline and the grace.
-    pub due: LogTime,
+    /// When the journal ends the turn itself, the deadline and the grace; `None` where the request is pushed, which its gateway
+    /// alone judges.
+    pub due: Option<LogTime>,
 }
 
 /// A move was made.

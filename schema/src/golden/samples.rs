@@ -310,7 +310,7 @@ pub(crate) fn events() -> Vec<Sample<Event>> {
                 ply: 2,
                 attempt: 3,
                 home: ProducerId(19),
-                due: LogTime(1_767_261_626_000_000),
+                due: Some(LogTime(1_767_261_626_000_000)),
             },
         ),
         named("MovePlayed", played.clone()),
