@@ -325,9 +325,9 @@ fn where_nobody_asks_nobody_answers_and_the_sequencer_least_of_all() {
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
-            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a
             4.1 gateway a is gone
-            4.1 m1 X asked: ply 1 attempt 2 by nobody until 10:00:27.000
+            4.1 m1 X asked: ply 1 attempt 2 by nobody
             5.1 rejected: stale_attempt
             6.1 rejected: stale_attempt
             7.1 rejected: expired
