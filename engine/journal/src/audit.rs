@@ -3,15 +3,16 @@
 
 use crate::{
     journal::{JournalError, Reader, Visit},
-    texts::decode_texts,
+    texts::{SealedText, TextOwner, decode_texts},
 };
 use arena_engine::{Reduction, State, reduce};
 use arena_schema::{
-    Hash, LogTime,
+    Command, Hash, LogTime,
     event::Event,
-    id::{Partition, RecordNumber},
+    id::{AgentId, Partition, RecordNumber},
     record::RecordView,
 };
+use std::collections::BTreeSet;
 
 /// Someone's memory of a record: a view's checkpoint, a signed head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +103,49 @@ pub enum Finding {
     Forgotten(String),
 }
 
+/// The kind of `RegisterAgent`, which makes an owner of texts.
+const REGISTER_AGENT: u16 = 0x0101;
+
+/// Who may own a text. A text's own hash is over its sealed bytes alone: whose it is and what it is the record must vouch for.
+#[derive(Default)]
+struct Owners {
+    agents: BTreeSet<AgentId>,
+}
+
+impl Owners {
+    /// Takes in whoever this record registers, also where the engine refuses it: the texts were sealed before.
+    fn learn(&mut self, record: &RecordView<'_>) {
+        for command in record.commands().flatten().filter(|command| command.kind == REGISTER_AGENT) {
+            if let Ok(Command::RegisterAgent(command)) = command.decode() {
+                self.agents.insert(command.id);
+            }
+        }
+    }
+
+    /// Each text's commitment stands in its record, and its owner is somebody.
+    fn check(&self, record: RecordNumber, bytes: &[u8], texts: &[SealedText]) -> Result<(), JournalError> {
+        let mut missing: BTreeSet<&[u8]> = texts.iter().map(|text| text.commitment.0.as_slice()).collect();
+        for part in bytes.windows(32) {
+            if missing.is_empty() {
+                break;
+            }
+            missing.remove(part);
+        }
+        for (text, at) in texts.iter().zip(1..) {
+            let TextOwner::Agent(agent) = text.owner;
+            let why = if missing.contains(text.commitment.0.as_slice()) {
+                format!("text {at} ({}) is none that the record commits to", text.commitment)
+            } else if !self.agents.contains(&agent) {
+                format!("text {at} ({}) is of an agent that was never registered", text.commitment)
+            } else {
+                continue;
+            };
+            return Err(JournalError::Texts { record, why });
+        }
+        Ok(())
+    }
+}
+
 /// Audits a journal from its first record to its last, against what others remember of it.
 ///
 /// # Errors
@@ -110,6 +154,7 @@ pub fn audit(reader: &mut dyn Reader, partition: Partition, marks: &[Mark]) -> R
     let mut report = AuditReport::default();
     let mut state = State::new(partition);
     let mut reduction = Reduction::default();
+    let mut owners = Owners::default();
     let mut found = None;
     reader.read(RecordNumber(1), &mut |stored| {
         let record = state.head().number.next();
@@ -123,7 +168,10 @@ pub fn audit(reader: &mut dyn Reader, partition: Partition, marks: &[Mark]) -> R
             }
             let view = RecordView::parse(stored.bytes).map_err(|why| broken(why.to_string()))?;
             reduce(&mut state, &view, &mut reduction).map_err(|halt| broken(halt.to_string()))?;
-            report.texts += decode_texts(record, stored.texts)?.len() as u64;
+            let texts = decode_texts(record, stored.texts)?;
+            owners.learn(&view);
+            owners.check(record, stored.bytes, &texts)?;
+            report.texts += texts.len() as u64;
             for mark in marks {
                 mark.check(record, view.hash).map_err(Finding::Forgotten)?;
             }

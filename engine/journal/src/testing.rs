@@ -199,8 +199,17 @@ impl Writer {
     }
 }
 
-/// Matches of connect4, several moves a record, some with a reason beside them; `records` of them behind the beginning.
+/// So many records of connect4, several moves in each, some with a short reason beside them.
 pub(crate) fn played(records: usize, seed: u64) -> Vec<(EncodedRecord, Vec<SealedText>)> {
+    played_with_texts(records, seed, 60)
+}
+
+/// The same with texts of up to so many bytes.
+pub(crate) fn played_with_texts(
+    records: usize,
+    seed: u64,
+    text_bytes_max: u64,
+) -> Vec<(EncodedRecord, Vec<SealedText>)> {
     let (mut writer, mut dice) = (Writer::new(), Dice(seed));
     let mut all: Vec<_> = writer.begin().into_iter().map(|record| (record, Vec::new())).collect();
     let mut texts = Vec::new();
@@ -237,7 +246,7 @@ pub(crate) fn played(records: usize, seed: u64) -> Vec<(EncodedRecord, Vec<Seale
             let mut mv = submit_move(turn, dice.below(7) as u8);
             mv.nonce = Some(Nonce(dice.bytes()));
             if dice.below(4) == 0 {
-                let size = dice.below(60) as usize;
+                let size = dice.below(text_bytes_max) as usize;
                 let (reference, text) = sealed_text(agent, size, &mut dice);
                 mv.reason = Some(reference);
                 texts.push(text);

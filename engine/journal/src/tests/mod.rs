@@ -1,8 +1,10 @@
 //! What must be true of this crate as a whole, apart from the contract of the stores.
 
+mod audit;
 mod damage;
 mod data_dir;
 mod faults;
+mod flips;
 mod outcomes;
 mod queue;
 mod restart;
