@@ -5,6 +5,7 @@ mod damage;
 mod data_dir;
 mod faults;
 mod flips;
+mod golden;
 mod outcomes;
 mod queue;
 mod restart;
