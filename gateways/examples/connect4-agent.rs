@@ -40,7 +40,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn play(Json(turn): Json<Turn>) -> Result<Json<Answer>, (StatusCode, &'static str)> {
-    let board = read(&turn.board).ok_or((StatusCode::BAD_REQUEST, "the board is not as agentarena/1 has it"))?;
+    let board =
+        read(&turn.board).ok_or((StatusCode::BAD_REQUEST, "the board is not as agentarena/1 has it"))?;
     let me = turn.you.chars().next().ok_or((StatusCode::BAD_REQUEST, "who am I?"))?;
     let (column, reason) =
         choose(&board, me, &turn.legal).ok_or((StatusCode::BAD_REQUEST, "there is no legal move"))?;

@@ -33,7 +33,7 @@ use std::{
 use tokio::{sync::watch, task::JoinHandle};
 
 /// How long a read waits until a view has what its caller wrote; then 503.
-const READ_WAIT: Duration = Duration::from_millis(5_000);
+const READ_WAIT: Duration = Duration::from_secs(5);
 
 /// The partition that this process writes.
 const PARTITION: Partition = Partition(0);
@@ -120,7 +120,7 @@ impl Arena {
         let (handle, producer) = (sequencer.handle().clone(), sequencer.producer());
 
         sweep(&vault, &handle)?;
-        let directory = Directory::new(handle.clone(), views.clone());
+        let directory = Directory::new(handle.clone(), views.clone(), egress.policy());
         let court = Court {
             handle: handle.clone(),
             producer: producer.clone(),

@@ -1,5 +1,6 @@
 //! Who an agent is and where it is reached, in clear: read from the views, kept at hand while the state still says the same.
 
+use crate::egress::{EndpointUrl, UrlPolicy, UrlRefusal};
 use arena_journal::Handle;
 use arena_projectors::{ViewError, Views};
 use arena_schema::{
@@ -18,7 +19,7 @@ const CARDS_MAX: usize = 65_536;
 const VIEW_WAIT: Duration = Duration::from_secs(10);
 
 /// What is needed of an agent to ask it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Card {
     /// Its external id, whose key seals what it writes.
     pub id: AgentId,
@@ -28,8 +29,8 @@ pub struct Card {
     pub name: String,
     /// What it speaks.
     pub protocol: Protocol,
-    /// Where it is reached.
-    pub endpoint: Option<String>,
+    /// Where it is reached; why not, where its URL is one that may not be called (any more).
+    pub endpoint: Option<Result<EndpointUrl, UrlRefusal>>,
     as_of: Option<TextRef>,
 }
 
@@ -50,13 +51,14 @@ pub enum LookUpError {
 pub struct Directory {
     handle: Handle,
     views: Views,
+    policy: UrlPolicy,
     cards: Arc<Mutex<HashMap<AgentKey, Arc<Card>>>>,
 }
 
 impl Directory {
-    /// Over the state and the views.
-    pub fn new(handle: Handle, views: Views) -> Self {
-        Self { handle, views, cards: Arc::default() }
+    /// Over the state and the views; `policy` says which URLs may be called.
+    pub fn new(handle: Handle, views: Views, policy: UrlPolicy) -> Self {
+        Self { handle, views, policy, cards: Arc::default() }
     }
 
     /// An agent's card, as the state has it now.
@@ -88,7 +90,7 @@ impl Directory {
             handle: row.handle.as_str().to_owned(),
             name: row.name,
             protocol: row.protocol,
-            endpoint: row.endpoint,
+            endpoint: row.endpoint.map(|url| EndpointUrl::parse(&url, self.policy)),
             as_of: endpoint,
         });
         let mut cards = self.cards();

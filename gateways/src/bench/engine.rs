@@ -72,13 +72,14 @@ fn decide_and_evolve(
         let header = &view.header;
         let commands: Vec<CommandView<'_>> = view.commands().flatten().collect();
         let begin = Instant::now();
-        for &view in &commands {
+        for view in &commands {
             let context =
                 Context { record: header.number, time: header.time, epoch: header.epoch, alone: false, view };
             decide(&state, &context, &mut events);
-            for event in events.drain(..) {
-                evolve(&mut state, header.time, &event);
+            for event in &events {
+                evolve(&mut state, header.time, event);
             }
+            events.clear();
         }
         if *timed {
             total += begin.elapsed();

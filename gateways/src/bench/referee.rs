@@ -90,14 +90,14 @@ async fn measure(options: &RefereeOptions, folder: &Path, url: &str) -> Result<R
         .build()
         .map_err(|why| void(&why))?;
 
-    let turns = options.at_once * PLIES_A_MATCH;
+    let turns = u32::try_from(options.at_once * PLIES_A_MATCH).map_err(|why| void(&why))?;
     let (mut bare_us, mut referee_us, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     // The first of each is a warm-up: connections are opened, agents looked up.
     for run in 0..=options.runs {
         let bare = bare(&client, url, options.at_once).await?;
         let refereed = refereed(&arena, &players).await?;
         if run > 0 {
-            let us_each = |took: Duration| took.as_secs_f64() * 1e6 / turns as f64;
+            let us_each = |took: Duration| took.as_secs_f64() * 1e6 / f64::from(turns);
             bare_us.push(us_each(bare));
             referee_us.push(us_each(refereed));
             ratios.push(refereed.as_secs_f64() / bare.as_secs_f64());

@@ -131,7 +131,7 @@ async fn play(args: &MatchArgs) -> Result<MatchStatus, Failed> {
         // A lag is a change too.
         let _ = changes.recv().await;
     };
-    drawn.result(&replay);
+    print_result(&replay);
     if let Some(path) = &args.out {
         let text = serde_json::to_string_pretty(&ReplayJson::from(&replay)).context("a replay is JSON")?;
         fs::write(path, text + "\n").with_context(|| format!("{} cannot be written", path.display()))?;
@@ -214,26 +214,26 @@ impl Drawn {
                         "{move_number:>2}. {seat} strike {strikes}: {cause}{mv}{status}  ({latency_ms} ms)"
                     );
                 }
-                _ => {}
+                What::End { .. } => {}
             }
         }
     }
+}
 
-    fn result(&self, replay: &Replay) {
-        let player = |seat: Seat| &replay.players[seat.index()].name;
-        match &replay.result {
-            Some(result) => match result.winner {
-                Some(seat) => {
-                    let line = if result.line.is_empty() {
-                        String::new()
-                    } else {
-                        format!(": {}", result.line.join(" "))
-                    };
-                    println!("{seat} ({}) {}{line}", player(seat), wins(result.reason));
-                }
-                None => println!("{}", result.reason),
-            },
-            None => println!("no result"),
-        }
+fn print_result(replay: &Replay) {
+    let player = |seat: Seat| &replay.players[seat.index()].name;
+    match &replay.result {
+        Some(result) => match result.winner {
+            Some(seat) => {
+                let line = if result.line.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", result.line.join(" "))
+                };
+                println!("{seat} ({}) {}{line}", player(seat), wins(result.reason));
+            }
+            None => println!("{}", result.reason),
+        },
+        None => println!("no result"),
     }
 }

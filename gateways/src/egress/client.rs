@@ -13,7 +13,7 @@ use rustls::{ClientConfig, RootCertStore};
 use super::EgressError;
 
 /// How many idle connections are kept for one host and port.
-pub const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 32;
+pub const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 1024;
 
 /// How long an idle connection is kept. Shorter than the common servers keep theirs (gunicorn 2 s,
 /// Node and uvicorn 5 s): a request that meets a connection just being closed is a reset, and would be

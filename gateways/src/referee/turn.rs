@@ -4,7 +4,6 @@ use super::{Court, lanes::Lane};
 use crate::{
     agentarena::{self, Asked, MoveRequest, REPLY_BYTES_MAX, Verdict},
     directory::Card,
-    egress::EndpointUrl,
     house,
 };
 use arena_engine::games::Position;
@@ -99,8 +98,7 @@ async fn ask_agentarena(
         nonce,
         public_url: &court.public_url,
     });
-    let url = agent.endpoint.as_deref().map(|url| EndpointUrl::parse(url, court.egress.policy()));
-    let url = match url {
+    let url = match &agent.endpoint {
         Some(Ok(url)) => url,
         Some(Err(refused)) => return unreachable_agent(format!("({refused})")),
         None => return unreachable_agent("(the agent has no endpoint any more)".to_owned()),
@@ -108,7 +106,7 @@ async fn ask_agentarena(
     let deadline = Duration::from_millis(u64::from(open.deadline_ms));
     let headers = agentarena::headers();
     let door = court.egress.untrusted();
-    let exchange = door.post(&url, &headers, request.to_body(), deadline, REPLY_BYTES_MAX).await;
+    let exchange = door.post(url, &headers, request.to_body(), deadline, REPLY_BYTES_MAX).await;
     let mut verdict = agentarena::judge(&exchange, &nonce.to_string(), open.position.game());
     if let Verdict::Move { text, excerpt, .. } = &mut verdict
         && request.allows(text)

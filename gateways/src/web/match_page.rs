@@ -139,7 +139,6 @@ fn event_line(event: &ReplayEvent, replay: &Replay) -> Markup {
                     }
                 }
             }
-            _ => li { (event.what.kind()) }
         }
     }
 }

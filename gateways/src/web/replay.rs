@@ -39,76 +39,72 @@ impl<'a> From<&'a MatchResult> for ResultJson<'a> {
     }
 }
 
-/// An event of a replay. Fields that its kind has not are left out.
+/// An event of a replay.
 #[derive(Serialize)]
 pub(crate) struct EventJson<'a> {
     n: u32,
     at: String,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seat: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    move_number: Option<u16>,
-    #[serde(rename = "move", skip_serializing_if = "Option::is_none")]
-    mv: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    strikes: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency_ms: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<Option<u16>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    excerpt: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    winner: Option<Option<&'static str>>,
+    #[serde(flatten)]
+    what: WhatJson<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum WhatJson<'a> {
+    Move {
+        seat: &'static str,
+        move_number: u16,
+        r#move: &'a str,
+        reason: Option<&'a str>,
+        latency_ms: u32,
+    },
+    Strike {
+        seat: &'static str,
+        move_number: u16,
+        /// Where the cause is `illegal` and it was a move of the game.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        r#move: Option<&'a str>,
+        cause: &'static str,
+        strikes: u8,
+        latency_ms: u32,
+        status: Option<u16>,
+        /// For the striker alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        excerpt: Option<&'a str>,
+    },
+    End {
+        reason: &'static str,
+        winner: Option<&'static str>,
+    },
 }
 
 impl<'a> From<&'a ReplayEvent> for EventJson<'a> {
     fn from(event: &'a ReplayEvent) -> Self {
-        let mut json = Self {
-            n: event.n,
-            at: rfc3339_ms(event.at),
-            kind: event.what.kind(),
-            seat: None,
-            move_number: None,
-            mv: None,
-            reason: None,
-            cause: None,
-            strikes: None,
-            latency_ms: None,
-            status: None,
-            excerpt: None,
-            winner: None,
-        };
-        match &event.what {
-            What::Move { seat, move_number, mv, reason, latency_ms } => {
-                json.seat = Some(seat.as_str());
-                json.move_number = Some(*move_number);
-                json.mv = Some(mv);
-                json.reason = Some(reason.as_ref().map(|reason| reason.text.as_str()));
-                json.latency_ms = Some(*latency_ms);
-            }
+        let what = match &event.what {
+            What::Move { seat, move_number, mv, reason, latency_ms } => WhatJson::Move {
+                seat: seat.as_str(),
+                move_number: *move_number,
+                r#move: mv,
+                reason: reason.as_ref().map(|reason| reason.text.as_str()),
+                latency_ms: *latency_ms,
+            },
             What::Strike { seat, move_number, cause, strikes, latency_ms, status, mv, excerpt } => {
-                json.seat = Some(seat.as_str());
-                json.move_number = Some(*move_number);
-                json.mv = mv.as_deref();
-                json.cause = Some(cause.as_str());
-                json.strikes = Some(*strikes);
-                json.latency_ms = Some(*latency_ms);
-                json.status = Some(*status);
-                json.excerpt = excerpt.as_deref();
+                WhatJson::Strike {
+                    seat: seat.as_str(),
+                    move_number: *move_number,
+                    r#move: mv.as_deref(),
+                    cause: cause.as_str(),
+                    strikes: *strikes,
+                    latency_ms: *latency_ms,
+                    status: *status,
+                    excerpt: excerpt.as_deref(),
+                }
             }
             What::End { winner, reason } => {
-                json.winner = Some(winner.map(Seat::as_str));
-                json.reason = Some(Some(reason.as_str()));
+                WhatJson::End { reason: reason.as_str(), winner: winner.map(Seat::as_str) }
             }
-            _ => {}
-        }
-        json
+        };
+        Self { n: event.n, at: rfc3339_ms(event.at), what }
     }
 }
 

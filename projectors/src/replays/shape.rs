@@ -116,7 +116,6 @@ pub struct ReplayEvent {
 
 /// What happened in a match. The seat is who did it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum What {
     /// A move was made.
     Move {
