@@ -9,9 +9,9 @@ use crate::{
 use arena_engine::matches::ANSWER_GRACE_MS;
 use arena_schema::{
     Event, LogTime,
-    command::matches::StrikeCause,
+    command::{matches::StrikeCause, registry::RegisterAgent},
     event::system::KeyTag,
-    id::{AgentKey, RecordNumber},
+    id::{AgentKey, ConnectionMethod, Protocol, RecordNumber},
     record::{RecordView, SecondKey},
 };
 use std::time::{Duration, Instant};
@@ -142,10 +142,15 @@ fn a_turn_that_nobody_answers_is_ended_by_a_tick_once_its_grace_is_over() {
     );
 }
 
+/// An agent that comes for its turns by itself: only such a turn is the journal's to end.
+fn polling(at: u64) -> RegisterAgent {
+    RegisterAgent { protocol: Protocol::AgentArena, method: ConnectionMethod::Polling, ..register(at) }
+}
+
 fn open(sequencer: &crate::Sequencer) {
     let batch = vec![
-        Submission::new(register(0)),
-        Submission::new(register(1)),
+        Submission::new(polling(0)),
+        Submission::new(polling(1)),
         Submission::new(open_match(1, [agent_key(0), agent_key(1)])),
     ];
     run(async { sequencer.producer().submit(batch).await.unwrap().outcomes().await.unwrap() });
