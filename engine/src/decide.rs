@@ -8,11 +8,15 @@ use crate::{
 };
 use arena_schema::{
     Command, Event, Hash, LogTime, Rejection,
+    codec::{self, DecodeError},
     event::system::{NumberSeen, Place, SecondKeyKept},
     hash::ShortHash,
     id::{AgentKey, CredentialRef, Epoch, ProducerId, RecordNumber},
     record::{CommandHead, CommandView, Commands, encode_command},
 };
+
+/// The kind of `SubmitMove`.
+const SUBMIT_MOVE: u16 = 0x0302;
 
 /// What a decision may know besides the state and the command.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +30,7 @@ pub struct Context<'a> {
     /// Whether the command is alone in its record.
     pub alone: bool,
     /// The command as stored.
-    pub view: CommandView<'a>,
+    pub view: &'a CommandView<'a>,
 }
 
 impl Context<'_> {
@@ -122,13 +126,18 @@ pub fn refusal(
     encode_command(&head, command, &mut bytes);
     let view = Commands::of(&bytes).next()?.ok()?;
     let Head { number, time, epoch, .. } = *state.head();
-    let context = Context { record: number.next(), time, epoch, alone: true, view };
+    let context = Context { record: number.next(), time, epoch, alone: true, view: &view };
     decide_body(state, &context, &mut Vec::new()).err()
 }
 
 fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Result<(), Rejection> {
+    if context.view.kind == SUBMIT_MOVE {
+        // Most commands are moves, and a body of one kind is moved about less than one of any.
+        let command = codec::decode(SUBMIT_MOVE, context.view.body).map_err(|_| Rejection::Malformed)?;
+        return matches::submit_move::decide(state, context, &command, out);
+    }
     let command = context.view.decode().map_err(|error| match error {
-        arena_schema::codec::DecodeError::UnknownKind { .. } => Rejection::UnknownKind,
+        DecodeError::UnknownKind { .. } => Rejection::UnknownKind,
         _ => Rejection::Malformed,
     })?;
     let head = &context.view.head;

@@ -82,7 +82,12 @@ impl Producers {
             producer.mark += raised;
         }
         let at = (event.number - producer.mark - 1) as usize;
-        if producer.seen.len() <= at {
+        if producer.seen.len() == at {
+            // Nearly always: a producer's numbers come in their order.
+            producer.seen.push_back(Some(event.digest));
+            return;
+        }
+        if producer.seen.len() < at {
             producer.seen.resize(at + 1, None);
         }
         producer.seen[at] = Some(event.digest);

@@ -141,7 +141,8 @@ pub fn reduce(state: &mut State, record: &RecordView<'_>, out: &mut Reduction) -
         empty_agenda(state, header.time, out);
     }
     for view in commands {
-        let context = Context { record: header.number, time: header.time, epoch: header.epoch, alone, view };
+        let (number, time, epoch) = (header.number, header.time, header.epoch);
+        let context = Context { record: number, time, epoch, alone, view: &view };
         out.scratch.clear();
         decide(state, &context, &mut out.scratch);
         take_in(state, header.time, view.index, out);

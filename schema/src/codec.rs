@@ -65,12 +65,23 @@ pub fn encode<T: Serialize>(value: &T, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// [`DecodeError::Malformed`] or [`DecodeError::Trailing`], naming `kind`.
+#[inline]
 pub fn decode<'a, T: Deserialize<'a>>(kind: u16, bytes: &'a [u8]) -> Result<T, DecodeError> {
-    match postcard::take_from_bytes::<T>(bytes) {
-        Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(DecodeError::Trailing { kind, left: rest.len() }),
-        Err(error) => Err(DecodeError::Malformed { kind, bytes: bytes.len(), why: error.to_string() }),
+    let mut deserializer = postcard::Deserializer::from_bytes(bytes);
+    match T::deserialize(&mut deserializer) {
+        // The value is moved once, into the answer: a body is decoded for every command of every replay.
+        Ok(value) => match deserializer.finalize() {
+            Ok([]) => Ok(value),
+            Ok(rest) => Err(DecodeError::Trailing { kind, left: rest.len() }),
+            Err(error) => Err(malformed(kind, bytes, &error)),
+        },
+        Err(error) => Err(malformed(kind, bytes, &error)),
     }
+}
+
+#[cold]
+fn malformed(kind: u16, bytes: &[u8], error: &postcard::Error) -> DecodeError {
+    DecodeError::Malformed { kind, bytes: bytes.len(), why: error.to_string() }
 }
 
 /// An enum whose values have explicit codes on the wire and one stable name each in public JSON.

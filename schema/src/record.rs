@@ -56,6 +56,8 @@ pub const COMMAND_HEAD_BYTES: usize = 36;
 /// The bytes of a second key.
 pub const SECOND_KEY_BYTES: usize = 74;
 
+/// A command's bytes before its second key and its length.
+const COMMAND_FIXED_BYTES: usize = COMMAND_HEAD_BYTES - 4;
 const MAGIC: &[u8; 8] = b"ARENAREC";
 const FORMAT_VERSION: u16 = 1;
 const FLAG_SECOND_KEY: u16 = 1;
@@ -315,6 +317,15 @@ impl<'a> Cursor<'a> {
     fn u64(&mut self) -> Option<u64> {
         self.take().map(u64::from_le_bytes)
     }
+
+    fn second_key(&mut self) -> Option<SecondKey> {
+        Some(SecondKey {
+            route: self.u16()?,
+            caller: AgentKey { slot: self.u32()?, generation: self.u32()? },
+            key: KeyTag(self.take()?),
+            body: KeyTag(self.take()?),
+        })
+    }
 }
 
 impl<'a> RecordView<'a> {
@@ -388,42 +399,46 @@ impl<'a> Commands<'a> {
         Self { rest: bytes, index: 0 }
     }
 
+    #[inline]
     fn read(&mut self) -> Result<CommandView<'a>, RecordError> {
         self.index += 1;
-        let index = self.index;
-        let start = self.rest;
+        let (index, start) = (self.index, self.rest);
         let cut = RecordError::Cut { command: index };
         let mut cursor = Cursor(start);
-        let mut parts = || {
-            let kind = cursor.u16()?;
-            let flags = cursor.u16()?;
-            let head = CommandHead {
-                producer: ProducerId(cursor.u64()?),
-                number: cursor.u64()?,
-                credential: CredentialRef { id: cursor.u64()?, generation: cursor.u32()? },
-                second_key: if flags & FLAG_SECOND_KEY == 0 {
-                    None
-                } else {
-                    Some(SecondKey {
-                        route: cursor.u16()?,
-                        caller: AgentKey { slot: cursor.u32()?, generation: cursor.u32()? },
-                        key: KeyTag(cursor.take()?),
-                        body: KeyTag(cursor.take()?),
-                    })
-                },
-            };
-            Some((kind, flags, head, cursor.u32()? as usize))
+        // What every command has is taken off at once: a replay walks over each of them twice.
+        let Some(fixed) = cursor.take::<COMMAND_FIXED_BYTES>() else {
+            return Err(cut);
         };
-        let (kind, flags, head, length) = parts().ok_or(cut.clone())?;
+        let mut fixed = Cursor(&fixed);
+        let size = "the fixed part was taken whole";
+        let (kind, flags) = (fixed.u16().expect(size), fixed.u16().expect(size));
+        let (producer, number) = (fixed.u64().expect(size), fixed.u64().expect(size));
+        let (id, generation) = (fixed.u64().expect(size), fixed.u32().expect(size));
+        let second_key = if flags & FLAG_SECOND_KEY == 0 {
+            None
+        } else {
+            match cursor.second_key() {
+                Some(second) => Some(second),
+                None => return Err(cut),
+            }
+        };
+        let Some(length) = cursor.u32() else {
+            return Err(cut);
+        };
+        let length = length as usize;
         if flags & !FLAG_SECOND_KEY != 0 {
             return Err(RecordError::Flags { command: index, flags });
         }
         if length > BODY_BYTES_MAX {
             return Err(RecordError::Body { command: index, bytes: length });
         }
-        let body = cursor.slice(length).ok_or(cut)?;
+        let Some(body) = cursor.slice(length) else {
+            return Err(cut);
+        };
         let used = start.len() - cursor.0.len();
         self.rest = cursor.0;
+        let credential = CredentialRef { id, generation };
+        let head = CommandHead { producer: ProducerId(producer), number, credential, second_key };
         Ok(CommandView { index, kind, head, body, bytes: &start[..used] })
     }
 }
@@ -431,6 +446,7 @@ impl<'a> Commands<'a> {
 impl<'a> Iterator for Commands<'a> {
     type Item = Result<CommandView<'a>, RecordError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
