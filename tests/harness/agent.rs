@@ -12,6 +12,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
+    sync::Semaphore,
     task::JoinHandle,
 };
 
@@ -34,6 +35,8 @@ pub enum Reply {
     Parts(Vec<(Duration, Vec<u8>)>),
     /// The first bytes, then the second ones over and over until the other side has had enough.
     Endless(Vec<u8>, Vec<u8>),
+    /// Status 200 with this body, once a permit is there for it.
+    Held(Arc<Semaphore>, String),
 }
 
 impl Reply {
@@ -227,6 +230,12 @@ async fn send(stream: &mut (impl AsyncWrite + AsyncRead + Unpin), reply: Reply, 
             }
             done();
             false
+        }
+        Reply::Held(permits, body) => {
+            let permit = permits.acquire().await;
+            done();
+            permit.expect("nobody closes it").forget();
+            stream.write_all(ok(&body).as_bytes()).await.is_ok()
         }
         Reply::Endless(first, again) => {
             let mut sent = stream.write_all(&first).await;
