@@ -6,4 +6,8 @@ mod kill;
 mod load;
 mod player;
 mod records;
+mod refusal;
 mod restart;
+mod second_process;
+mod secrets;
+mod stop;

@@ -10,6 +10,7 @@ use std::{
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
+    sync::watch,
     task::JoinHandle,
 };
 
@@ -32,6 +33,14 @@ struct Memory {
     open: HashMap<String, usize>,
     /// More than one request at once of one arena's process; those of a process that was killed are over.
     overlaps: usize,
+    answered: usize,
+}
+
+/// The answer of this number (from 0) is held back until the gate is opened.
+#[derive(Clone)]
+struct Gate {
+    at: usize,
+    open: watch::Receiver<bool>,
 }
 
 /// The agent's server.
@@ -44,6 +53,16 @@ pub(crate) struct Player {
 impl Player {
     /// One that thinks for less than `think_ms` at a turn.
     pub(crate) async fn start(dice: Dice, think_ms: usize) -> Self {
+        Self::with(dice, think_ms, None).await
+    }
+
+    /// One that holds its answer of this number (from 0) back until it is sent `true`.
+    pub(crate) async fn held(dice: Dice, at: usize) -> (Self, watch::Sender<bool>) {
+        let (sender, open) = watch::channel(false);
+        (Self::with(dice, 1, Some(Gate { at, open })).await, sender)
+    }
+
+    async fn with(dice: Dice, think_ms: usize, gate: Option<Gate>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/play", listener.local_addr().unwrap());
         let memory = Arc::<Mutex<Memory>>::default();
@@ -52,7 +71,8 @@ impl Player {
             let memory = Arc::clone(&memory);
             async move {
                 while let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(converse(stream, Arc::clone(&memory), Arc::clone(&dice), think_ms));
+                    let (memory, dice, gate) = (Arc::clone(&memory), Arc::clone(&dice), gate.clone());
+                    tokio::spawn(converse(stream, memory, dice, think_ms, gate));
                 }
             }
         });
@@ -66,6 +86,11 @@ impl Player {
 
     pub(crate) fn asked_count(&self) -> usize {
         self.memory.lock().unwrap().asked.len()
+    }
+
+    /// How many answers it has sent.
+    pub(crate) fn answered(&self) -> usize {
+        self.memory.lock().unwrap().answered
     }
 
     pub(crate) fn overlaps(&self) -> usize {
@@ -84,6 +109,7 @@ async fn converse(
     memory: Arc<Mutex<Memory>>,
     dice: Arc<Mutex<Dice>>,
     think_ms: usize,
+    gate: Option<Gate>,
 ) {
     while let Some(request) = read_request(&mut stream).await {
         let text = |key: &str| request.body[key].as_str().unwrap_or_default().to_owned();
@@ -96,7 +122,7 @@ async fn converse(
             ((*dice.pick(&legal)).to_owned(), dice.below(think_ms.max(1)) as u64)
         };
         let arena = text("replay_url").split("/m/").next().unwrap_or_default().to_owned();
-        {
+        let number = {
             let mut memory = memory.lock().unwrap();
             let open = memory.open.entry(arena.clone()).or_default();
             *open += 1;
@@ -111,6 +137,11 @@ async fn converse(
                 board: text("board"),
                 answer: answer.clone(),
             });
+            memory.asked.len() - 1
+        };
+        if let Some(Gate { mut open, .. }) = gate.clone().filter(|gate| gate.at == number) {
+            // Where whoever holds it is gone, the test is over.
+            let _ = open.wait_for(|open| *open).await;
         }
         tokio::time::sleep(Duration::from_millis(think)).await;
         let body = serde_json::json!({
@@ -123,5 +154,6 @@ async fn converse(
         if stream.write_all(reply.as_bytes()).await.is_err() {
             return;
         }
+        memory.lock().unwrap().answered += 1;
     }
 }
