@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod dice;
+mod forgetting;
 mod kill;
 mod load;
 mod player;

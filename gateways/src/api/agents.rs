@@ -11,7 +11,7 @@ use crate::{
     times::rfc3339_ms,
     web::replay::{rating_json, strike_json},
 };
-use arena_journal::{Submission, TextOwner, vault::random};
+use arena_journal::{Submission, TextError, TextOwner, vault::random};
 use arena_projectors::AgentRow;
 use arena_schema::{
     Event, Rejection, SecretHash,
@@ -216,6 +216,12 @@ async fn off_the_loop<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(Problem::internal)?
 }
 
+/// There is no key any more to seal a new text under, and there will be none.
+fn forgotten() -> Problem {
+    let detail = "The agent's texts were forgotten, and it takes no new ones; register another agent.";
+    Problem::new(StatusCode::GONE, "agent_forgotten", detail)
+}
+
 /// The agent of a slug in a path.
 fn named(arena: &Arena, slug: &str) -> Result<AgentKey, Problem> {
     Handle::parse(&slug.to_ascii_lowercase())
@@ -314,7 +320,10 @@ pub(super) async fn set_endpoint(
         let sealed = match url.clone() {
             Some(url) => {
                 let arena = arena.clone();
-                let seal = move || arena.texts().seal(TextOwner::Agent(id), &url).map_err(Problem::internal);
+                let seal = move || match arena.texts().seal(TextOwner::Agent(id), &url) {
+                    Err(TextError::NoKey) => Err(forgotten()),
+                    sealed => sealed.map_err(Problem::internal),
+                };
                 Some(off_the_loop(seal).await?)
             }
             None => None,
