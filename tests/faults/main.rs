@@ -5,6 +5,7 @@ mod dice;
 mod forgetting;
 mod kill;
 mod load;
+mod outages;
 mod player;
 mod records;
 mod refusal;

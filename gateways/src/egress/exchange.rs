@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::io;
 use std::iter;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -16,6 +17,12 @@ use super::resolver::{DIALLED, Guard, Undialled};
 /// The most bytes of a fault's `detail`.
 const DETAIL_BYTES_MAX: usize = 200;
 
+/// How often an exchange that waits looks at the clock.
+const SLICE: Duration = Duration::from_millis(250);
+
+/// How far behind such a look may come; one that comes later shows that the process stood still.
+const STILL: Duration = Duration::from_millis(500);
+
 /// The most bytes set aside for a body on the word of its length alone.
 const BODY_BYTES_FORESEEN_MAX: usize = 64 * 1024;
 
@@ -23,7 +30,7 @@ const BODY_BYTES_FORESEEN_MAX: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
     /// From just before sending (resolving and connecting included) to the last byte read, by the
-    /// monotonic clock. At most the deadline for a reply.
+    /// monotonic clock, without the time in which this process stood still. At most the deadline for a reply.
     pub latency: Duration,
     /// The reply, or what broke.
     pub outcome: Outcome,
@@ -86,6 +93,29 @@ impl Broken {
     }
 }
 
+/// The time that counts against whoever is asked: none in which this process stood still, stopped or with its machine, for
+/// nobody could be heard meanwhile (DESIGN: our outage is not the agent's). What had come until then is found after it.
+struct Spent {
+    so_far: Duration,
+    last: Instant,
+}
+
+impl Spent {
+    fn start() -> Self {
+        Self { so_far: Duration::ZERO, last: Instant::now() }
+    }
+
+    /// Adds the time since the last call, in which nothing was waited for longer than `wait`.
+    fn add(&mut self, wait: Duration) {
+        let now = Instant::now();
+        let passed = now.duration_since(self.last);
+        if passed <= wait + STILL {
+            self.so_far += passed;
+        }
+        self.last = now;
+    }
+}
+
 /// What has been received so far. It outlives the sending, so that a timeout can show it.
 #[derive(Debug, Default)]
 struct Received {
@@ -115,14 +145,23 @@ impl Call<'_> {
             Ok(headers) => headers,
             Err(broken) => return concluded(Duration::ZERO, Err(broken), received),
         };
-        let started = Instant::now();
-        let result = match tokio::time::timeout(deadline, self.send(headers, &mut received)).await {
-            // The timer is coarser than the clock.
-            Ok(Ok(())) if started.elapsed() > deadline => Err(late(deadline)),
-            Ok(result) => result,
-            Err(_elapsed) => Err(late(deadline)),
+        let mut spent = Spent::start();
+        let result = {
+            let mut sending = pin!(self.send(headers, &mut received));
+            loop {
+                let wait = SLICE.min(deadline.saturating_sub(spent.so_far));
+                let result = tokio::time::timeout(wait, &mut sending).await;
+                spent.add(wait);
+                match result {
+                    // The timer is coarser than the clock.
+                    Ok(Ok(())) if spent.so_far > deadline => break Err(late(deadline)),
+                    Ok(result) => break result,
+                    Err(_elapsed) if spent.so_far >= deadline => break Err(late(deadline)),
+                    Err(_elapsed) => {}
+                }
+            }
         };
-        concluded(started.elapsed(), result, received)
+        concluded(spent.so_far, result, received)
     }
 
     async fn send(self, headers: HeaderMap, received: &mut Received) -> Result<(), Broken> {
