@@ -48,6 +48,9 @@ pub struct ServeOptions {
     pub no_dev: bool,
     /// Environment variables.
     pub variables: Vec<(String, String)>,
+    /// A program and its arguments that becomes the arena's binary in the end (`exec`), as a shell that sets limits does; the
+    /// binary and its arguments are appended. None where it is empty.
+    pub through: Vec<String>,
 }
 
 /// A running arena. It is killed when dropped.
@@ -92,7 +95,14 @@ impl Served {
     pub fn try_with(options: ServeOptions) -> Result<Self, String> {
         let folder = options.data.is_none().then(|| tempfile::tempdir().expect("a folder for the data"));
         let data = options.data.unwrap_or_else(|| folder.as_ref().expect("made above").path().join("data"));
-        let mut command = Command::new(binary());
+        let mut command = match options.through.split_first() {
+            None => Command::new(binary()),
+            Some((program, arguments)) => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(binary());
+                command
+            }
+        };
         command.arg("serve").args(["--listen", "127.0.0.1:0", "--data"]).arg(&data);
         if !options.no_dev {
             command.arg("--dev");
