@@ -116,6 +116,20 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
+    /// Waits until the page complained of something, and forgets it.
+    fn until_complaint(&mut self) -> Value {
+        let begun = Instant::now();
+        loop {
+            if let Some(complaint) = self.complaints.pop() {
+                return complaint;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it complains of nothing");
+            // Any call takes in what the browser has to say.
+            self.value("0");
+            poll();
+        }
+    }
+
     fn until(&mut self, expression: &str) {
         let begun = Instant::now();
         while self.value(expression) != true {
@@ -132,23 +146,33 @@ impl Drop for Browser {
     }
 }
 
+/// An agent that answers as often as there are permits.
+async fn held() -> (Agent, Arc<Semaphore>) {
+    let permits = Arc::new(Semaphore::new(1));
+    let given = Arc::clone(&permits);
+    let agent = Agent::start(move |_, request| {
+        let body = json!({"move": request["legal"][0], "nonce": request["nonce"], "reason": "<b>bold</b>"});
+        Reply::Held(Arc::clone(&given), body.to_string())
+    })
+    .await;
+    (agent, permits)
+}
+
+/// A match against the house with a move of each side made.
+async fn begun(arena: &Served, agent: &Agent) -> String {
+    let me = arena.register("Left-1", &agent.url).await;
+    let id = arena.challenge(&me, "copper-4", json!({"first": "left-1", "deadline_ms": 60_000})).await;
+    arena.until(&id, "a move each", |replay| replay["events"].as_array().unwrap().len() == 2).await;
+    id
+}
+
 /// Several threads: the agent answers while the test waits for the browser.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_of_a_running_match_follows_it_to_the_end_by_itself() {
     let Some(path) = path() else { return };
     let arena = Served::start();
-    let permits = Arc::new(Semaphore::new(1));
-    let given = Arc::clone(&permits);
-    let agent = Agent::start(move |_, request| {
-        let legal = request["legal"].as_array().unwrap();
-        let body = json!({"move": legal[0], "nonce": request["nonce"], "reason": "<b>bold</b>"});
-        Reply::Held(Arc::clone(&given), body.to_string())
-    })
-    .await;
-    let me = arena.register("Left-1", &agent.url).await;
-    let id = arena.challenge(&me, "copper-4", json!({"first": "left-1", "deadline_ms": 60_000})).await;
-    arena.until(&id, "a move each", |replay| replay["events"].as_array().unwrap().len() == 2).await;
-
+    let (agent, permits) = held().await;
+    let id = begun(&arena, &agent).await;
     let mut browser = Browser::open(&path, &format!("{}/m/{id}", arena.url));
     browser.until("document.querySelector('main')?.dataset.status === 'running'");
     browser.until("document.readyState === 'complete'");
@@ -182,4 +206,25 @@ async fn the_page_of_a_running_match_follows_it_to_the_end_by_itself() {
     let picture = browser.folder.path().join("match.png.base64");
     fs::write(&picture, shot["data"].as_str().unwrap()).unwrap();
     assert!(fs::metadata(&picture).unwrap().len() > 2_000, "a picture of something");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_missed_the_end_for_a_broken_connection_catches_up() {
+    let Some(path) = path() else { return };
+    let arena = Served::start();
+    let (agent, permits) = held().await;
+    let id = begun(&arena, &agent).await;
+    let url = format!("{}/m/{id}", arena.url);
+    let mut browser = Browser::open(&path, &url);
+    browser
+        .until("document.readyState === 'complete' && document.querySelectorAll('.events li').length === 2");
+    // The events still come; what the page then asks for does not.
+    browser.call("Network.enable", &json!({}));
+    browser.call("Network.setBlockedURLs", &json!({"urls": [url]}));
+    permits.add_permits(100);
+    arena.finished(&id).await;
+    browser.until_complaint();
+    assert_eq!(browser.value("document.querySelector('main').dataset.status"), "running");
+    browser.call("Network.setBlockedURLs", &json!({"urls": []}));
+    browser.until("document.querySelector('main').dataset.status === 'finished'");
 }

@@ -7,12 +7,18 @@ if (main.dataset.status === "running") {
   const refresh = async () => {
     if (asking) { again = true; return; }
     asking = true;
-    do {
-      again = false;
-      const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
-      main.replaceChildren(...page.querySelector("main").childNodes);
-      main.dataset.status = page.querySelector("main").dataset.status;
-    } while (again);
+    try {
+      do {
+        again = false;
+        const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
+        const fresh = page.querySelector("main");
+        main.replaceChildren(...fresh.childNodes);
+        main.dataset.status = fresh.dataset.status;
+      } while (again);
+    } catch {
+      // The arena is away for a moment, and the event that was shown may have been the last one.
+      setTimeout(refresh, 1000);
+    }
     asking = false;
     if (main.dataset.status !== "running") source.close();
   };
