@@ -11,7 +11,7 @@ use arena_schema::{
     codec::{self, DecodeError},
     event::system::{NumberSeen, Place, SecondKeyKept},
     hash::ShortHash,
-    id::{AgentKey, CredentialRef, Epoch, ProducerId, RecordNumber},
+    id::{AgentKey, CredentialKind, CredentialRef, Epoch, ProducerId, RecordNumber},
     record::{CommandHead, CommandView, Commands, encode_command},
 };
 
@@ -158,7 +158,7 @@ fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Re
             Err(Rejection::NotSequencer)
         }
         Command::AnnounceSequencer(command) => {
-            system::announce::sequencer(context, command, out);
+            system::announce::sequencer(state, context, command, out);
             Ok(())
         }
         Command::AnnounceGateway(command) => system::announce::gateway(state, context, command, out),
@@ -189,14 +189,15 @@ fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Re
     }
 }
 
-/// A command made with a credential acts for that credential's agent alone; one made without is the door's own word.
+/// A command made with a credential acts for that credential's agent alone, and only an api_key manages an agent; one made
+/// without is the door's own word.
 fn speaks_for(state: &State, credential: CredentialRef, agent: AgentKey) -> Result<(), Rejection> {
     if credential == CredentialRef::NONE {
         return Ok(());
     }
     match state.registry.holder(credential) {
         None => Err(Rejection::StaleCredential),
-        Some(holder) if holder == agent => Ok(()),
+        Some((holder, CredentialKind::ApiKey)) if holder == agent => Ok(()),
         Some(_) => Err(Rejection::NotAllowed),
     }
 }

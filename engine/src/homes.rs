@@ -20,26 +20,34 @@ struct Held {
 }
 
 impl Homes {
-    /// The home of what opens now for this agent.
+    /// The home of what is asked of this agent now.
     pub(crate) fn choose(&self, producers: &Producers, agent: AgentKey, id: &AgentId) -> ProducerId {
         match self.agents.get(agent.slot as usize) {
-            Some(held) if held.open > 0 && held.home != ProducerId::NONE => held.home,
+            Some(held) if held.open > 0 && producers.is_live(held.home) => held.home,
             _ => rendezvous(producers, id, ProducerId::NONE),
         }
     }
 
-    /// Something of the agent opened at `home`.
-    pub(crate) fn hold(&mut self, agent: AgentKey, home: ProducerId) {
+    fn at(&mut self, agent: AgentKey) -> &mut Held {
         let at = agent.slot as usize;
         if self.agents.len() <= at {
             self.agents.resize(at + 1, Held::default());
         }
-        self.agents[at].home = home;
-        self.agents[at].open += 1;
+        &mut self.agents[at]
+    }
+
+    /// Something of the agent opened: a match, a battle, a session.
+    pub(crate) fn enter(&mut self, agent: AgentKey) {
+        self.at(agent).open += 1;
+    }
+
+    /// The agent is asked from here.
+    pub(crate) fn settle(&mut self, agent: AgentKey, home: ProducerId) {
+        self.at(agent).home = home;
     }
 
     /// Something of the agent that was open closed.
-    pub(crate) fn release(&mut self, agent: AgentKey) {
+    pub(crate) fn leave(&mut self, agent: AgentKey) {
         if let Some(held) = self.agents.get_mut(agent.slot as usize) {
             held.open = held.open.saturating_sub(1);
         }
@@ -140,16 +148,20 @@ mod tests {
         let id = agent(1);
         let own = rendezvous(&producers, &id, ProducerId::NONE);
         let foreign = ProducerId(3 - own.0);
-        homes.hold(AGENT, foreign);
-        homes.hold(AGENT, foreign);
+        homes.enter(AGENT);
+        homes.enter(AGENT);
+        homes.settle(AGENT, foreign);
         assert_eq!(homes.choose(&producers, AGENT, &id), foreign);
-        homes.release(AGENT);
+        homes.leave(AGENT);
         assert_eq!(homes.choose(&producers, AGENT, &id), foreign);
-        homes.release(AGENT);
+        homes.leave(AGENT);
         assert_eq!(homes.choose(&producers, AGENT, &id), own);
-        homes.release(AGENT);
+        homes.leave(AGENT);
         assert_eq!(homes.held(AGENT), (foreign, 0));
-        homes.hold(AGENT, ProducerId::NONE);
+        homes.enter(AGENT);
+        homes.settle(AGENT, ProducerId::NONE);
         assert_eq!(homes.choose(&producers, AGENT, &id), own, "no home is none to keep");
+        homes.settle(AGENT, ProducerId(9));
+        assert_eq!(homes.choose(&producers, AGENT, &id), own, "nor is one that is gone");
     }
 }

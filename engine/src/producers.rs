@@ -40,6 +40,11 @@ impl Producers {
         self.live.iter().map(|(&id, producer)| (id, producer))
     }
 
+    /// Whether this one is.
+    pub(crate) fn is_live(&self, id: ProducerId) -> bool {
+        self.live.contains_key(&id)
+    }
+
     /// How many are live.
     pub fn live_count(&self) -> usize {
         self.live.len()

@@ -18,8 +18,9 @@ use arena_schema::{
 /// How many records back a header's digest may reach.
 pub const DIGEST_LAG_MAX: u64 = 7;
 
-/// The kind of `AnnounceSequencer`, before whose record the agenda is not emptied.
-const ANNOUNCE_SEQUENCER: u16 = 0x0001;
+/// The kinds of `AnnounceSequencer` and `BeginLineage`, before whose records the agenda is not emptied: what fell due while we
+/// were away is moved by the announcement first.
+const AFTER_OUR_ABSENCE: [u16; 2] = [0x0001, 0x0007];
 
 /// An event and the command that it came of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,9 +136,9 @@ pub fn reduce(state: &mut State, record: &RecordView<'_>, out: &mut Reduction) -
     out.frames.begin(state.head.digest, header.number);
 
     let mut commands = record.commands().flatten().peekable();
-    let announces = commands.peek().is_some_and(|first| first.kind == ANNOUNCE_SEQUENCER);
+    let returns = commands.peek().is_some_and(|first| AFTER_OUR_ABSENCE.contains(&first.kind));
     let alone = commands.clone().nth(1).is_none();
-    if commands.peek().is_some() && !(announces && alone) {
+    if commands.peek().is_some() && !(returns && alone) {
         empty_agenda(state, header.time, out);
     }
     for view in commands {

@@ -122,7 +122,10 @@ impl Journal {
             count(&self.reduction.events, |event| matches!(event, Event::SecondKeyExpired(_)));
         audit::frames(&self.reduction, before, &self.state);
         audit::events(&self.reduction.events, &view);
-        audit::lookups(&self.state, &self.reduction.events, !announces && !commands.is_empty());
+        // A lineage that begins leaves the agenda as it is too, until the announcement behind it has moved what is ours.
+        let begins = matches!(commands, [(_, body)] if body.kind() == 0x0007);
+        let emptied = !announces && !begins && !commands.is_empty();
+        audit::lookups(&self.state, &self.reduction.events, emptied);
         self.secrets.follow(&self.reduction.events, &self.state);
         self.accepted.follow(&self.reduction.events, &view);
         audit::state(&self.state, self.second_keys);

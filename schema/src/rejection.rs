@@ -68,5 +68,7 @@ wire_enum! {
         GameNotPlayed = 312 => "game_not_played",
         /// Who moves first is for unrated matches alone.
         FirstIsRated = 313 => "first_is_rated",
+        /// Matches against the house are never rated.
+        HouseUnrated = 314 => "house_unrated",
     }
 }

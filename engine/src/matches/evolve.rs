@@ -52,6 +52,11 @@ pub(crate) fn opened(state: &mut State, event: &MatchOpened) {
 fn count(state: &mut State, one: AgentKey, other: AgentKey, opens: bool) {
     let matches = &mut state.matches;
     for agent in [one, other] {
+        if opens {
+            state.homes.enter(agent);
+        } else {
+            state.homes.leave(agent);
+        }
         let at = agent.slot as usize;
         if matches.of_agent.len() <= at {
             matches.of_agent.resize(at + 1, 0);
@@ -77,7 +82,7 @@ pub(crate) fn turn_opened(state: &mut State, event: &TurnOpened) {
     open.attempts = event.attempt;
     let seat = &mut open.seats[event.seat.index()];
     seat.turn = Some(Turn { ply: event.ply, attempt: event.attempt, home: event.home, entry });
-    state.homes.hold(seat.agent, event.home);
+    state.homes.settle(seat.agent, event.home);
 }
 
 pub(crate) fn move_played(state: &mut State, event: &MovePlayed) {
@@ -109,16 +114,13 @@ pub(crate) fn ended(state: &mut State, event: &MatchEnded) {
     }
 }
 
-/// Nobody is asked any more: off the agenda, and the agent's home has one thing less open.
+/// Nobody is asked any more.
 fn close_turn(state: &mut State, key: MatchKey, seat: Seat) {
     let Some(open) = state.matches.open.get_mut(key.slot, key.generation) else {
         return;
     };
     let seat = &mut open.seats[seat.index()];
-    if let Some(turn) = seat.turn.take() {
-        if let Some(entry) = turn.entry {
-            state.agenda.cancel(entry);
-        }
-        state.homes.release(seat.agent);
+    if let Some(entry) = seat.turn.take().and_then(|turn| turn.entry) {
+        state.agenda.cancel(entry);
     }
 }

@@ -44,6 +44,9 @@ pub(crate) fn decide(
     if !(DEADLINE_MS_MIN..=DEADLINE_MS_MAX).contains(&command.deadline_ms) {
         return Err(Rejection::DeadlineOutOfRange);
     }
+    if command.rated && [one, other].iter().any(|agent| agent.protocol == Protocol::House) {
+        return Err(Rejection::HouseUnrated);
+    }
     if command.rated && command.first != First::BySeed {
         return Err(Rejection::FirstIsRated);
     }

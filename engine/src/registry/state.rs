@@ -78,11 +78,11 @@ impl Registry {
         Some((CredentialRef { id, generation: credential.generation }, credential))
     }
 
-    /// Whose a credential is, if it is the good one.
-    pub(crate) fn holder(&self, credential: CredentialRef) -> Option<AgentKey> {
+    /// Whose a credential is, if it is the good one, and what it is for.
+    pub(crate) fn holder(&self, credential: CredentialRef) -> Option<(AgentKey, CredentialKind)> {
         let at = usize::try_from(credential.id).ok()?.checked_sub(1)?;
         let known = self.credentials.get(at)?;
-        (known.generation == credential.generation).then_some(known.agent)
+        (known.generation == credential.generation).then_some((known.agent, known.kind))
     }
 
     /// The agent's credential of this kind.

@@ -9,15 +9,15 @@ use arena_schema::{
 };
 
 /// The deadlines that are ours to keep move by the outage; the epoch is the record's.
-pub(crate) fn sequencer(context: &Context<'_>, command: &AnnounceSequencer, out: &mut Vec<Event>) {
-    out.push(
-        SequencerAnnounced {
-            incarnation: command.incarnation,
-            epoch: context.epoch,
-            outage_us: command.outage_us,
-        }
-        .into(),
-    );
+pub(crate) fn sequencer(
+    state: &State,
+    context: &Context<'_>,
+    command: &AnnounceSequencer,
+    out: &mut Vec<Event>,
+) {
+    // It is never longer than the records' times show.
+    let outage_us = command.outage_us.min(context.time.us_since(state.head.time));
+    out.push(SequencerAnnounced { incarnation: command.incarnation, epoch: context.epoch, outage_us }.into());
 }
 
 /// The same incarnation gets the same number; a new one takes over what has no home.

@@ -108,7 +108,8 @@ fn two_gateways_share_by_rendezvous() {
 
 #[test]
 fn an_agent_keeps_its_home_while_anything_of_it_is_open_and_then_goes_where_it_belongs() {
-    // `three` belongs to b (see the test above), but sits at a, which was there first, until its last turn is answered.
+    // `three` belongs to b (see the test above), but sits at a, which was there first, until its last match is over: also while
+    // only its opponents are asked.
     check(
         "
         10:00:00.000 gateway a
@@ -122,6 +123,11 @@ fn an_agent_keeps_its_home_while_anything_of_it_is_open_and_then_goes_where_it_b
         10:00:07.000 a move m2 X d
         10:00:08.000 a move m3 X d
         10:00:09.000 b open m4 three two
+        10:00:10.000 b abort m1
+        10:00:10.001 b abort m2
+        10:00:10.002 b abort m3
+        10:00:10.003 b abort m4
+        10:00:11.000 b open m5 three two
         ",
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
@@ -141,7 +147,13 @@ fn an_agent_keeps_its_home_while_anything_of_it_is_open_and_then_goes_where_it_b
             10.1 a#8 m3 X played d at ply 1, reason none, 0 ms
             10.1 a#8 m3 O asked: ply 2 attempt 2 by a until 10:00:33.000
             11.1 b#3 m4 opened: X three, O two, connect4, rated, 10000 ms
-            11.1 b#3 m4 X asked: ply 1 attempt 1 by b until 10:00:34.000
+            11.1 b#3 m4 X asked: ply 1 attempt 1 by a until 10:00:34.000
+            12.1 b#4 m1 ended: nobody by void
+            13.1 b#5 m2 ended: nobody by void
+            14.1 b#6 m3 ended: nobody by void
+            15.1 b#7 m4 ended: nobody by void
+            16.1 b#8 m5 opened: X three, O two, connect4, rated, 10000 ms
+            16.1 b#8 m5 X asked: ply 1 attempt 1 by b until 10:00:36.000
         "#]],
     );
 }
@@ -245,7 +257,7 @@ fn a_fact_of_a_past_attempt_or_of_another_gateway_is_stale_and_of_one_that_is_go
             15.1 c#3 m1 X played d at ply 1, reason none, 0 ms
             15.1 c#3 m1 O asked: ply 2 attempt 5 by d until 10:00:28.006
             16.1 d#3 m1 O played d at ply 2, reason none, 0 ms
-            16.1 d#3 m1 X asked: ply 3 attempt 6 by d until 10:00:28.007
+            16.1 d#3 m1 X asked: ply 3 attempt 6 by c until 10:00:28.007
             17.1 c#4 rejected: not_to_act
         "#]],
     );

@@ -476,3 +476,24 @@ fn matches_of_the_same_agents_do_not_know_each_other() {
         "#]],
     );
 }
+
+#[test]
+fn a_match_against_the_house_is_never_rated() {
+    check(
+        "
+        10:00:00.000 gateway a
+        ~10:00:00.001 a register left
+        ~10:00:00.002 a register gremlin by house
+        10:00:01.000 a open m1 left gremlin
+        10:00:02.000 a open m1 gremlin left
+        10:00:03.000 a open m1 left gremlin unrated first=challenger
+        ",
+        expect![[r#"
+            1.1 gateway a is producer 1, knows rules 1
+            4.1 a#3 rejected: house_unrated
+            5.1 a#4 rejected: house_unrated
+            6.1 a#5 m1 opened: X left, O gremlin, connect4, unrated, 10000 ms
+            6.1 a#5 m1 X asked: ply 1 attempt 1 by a
+        "#]],
+    );
+}

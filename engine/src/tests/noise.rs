@@ -99,22 +99,31 @@ impl Random {
                 let number = RecordNumber(head.number.0 - u64::from(self.one_in(3) && head.number.0 > 0));
                 BeginLineage { lineage: Lineage([self.below(9) as u8; 16]), number, hash }.into()
             }
-            7..11 => RegisterAgent {
-                id: AgentId::from_random(Partition(0), [self.below(250) as u8; 14]),
-                public_slug: PublicSlug([0; 12]),
-                handle: Handle::parse(&format!("agent-{}", self.below(14))).unwrap(),
-                name: self.text(),
-                protocol: if self.one_in(4) { self.of(Protocol::ALL) } else { Protocol::AgentArena },
-                method: self.of(&[
-                    ConnectionMethod::RemoteEndpoint,
-                    ConnectionMethod::Polling,
-                    ConnectionMethod::House,
-                ]),
-                endpoint: self.text(),
-                challenges: ChallengePolicy::Open,
-                credentials: (0..self.below(6)).map(|_| self.credential()).collect(),
+            7..11 => {
+                let housed = self.one_in(6);
+                RegisterAgent {
+                    id: AgentId::from_random(Partition(0), [self.below(250) as u8; 14]),
+                    public_slug: PublicSlug([0; 12]),
+                    handle: Handle::parse(&format!("agent-{}", self.below(14))).unwrap(),
+                    name: self.text(),
+                    protocol: if housed {
+                        Protocol::House
+                    } else if self.one_in(5) {
+                        self.of(Protocol::ALL)
+                    } else {
+                        Protocol::AgentArena
+                    },
+                    method: if housed {
+                        ConnectionMethod::House
+                    } else {
+                        self.of(&[ConnectionMethod::RemoteEndpoint, ConnectionMethod::Polling])
+                    },
+                    endpoint: if housed { None } else { self.text() },
+                    challenges: ChallengePolicy::Open,
+                    credentials: (0..self.below(6)).map(|_| self.credential()).collect(),
+                }
+                .into()
             }
-            .into(),
             11 => RotateCredential { agent: self.agent(), credential: self.credential() }.into(),
             12 => {
                 let challenges = self

@@ -87,19 +87,21 @@ fn a_rotation_makes_a_credential_of_a_kind_that_was_not_there() {
         10:00:00.001 a register left, right secrets=api_key
         10:00:00.002 a rotate left agent_token with=left
         10:00:00.003 a rotate left agent_token secret=another with=left:agent_token
-        10:00:00.004 a rotate left api_key secret=another with=left
-        10:00:00.005 a rotate nobody api_key
-        10:00:00.006 a rotate right api_key
+        10:00:00.004 a rotate left agent_token secret=another with=left
+        10:00:00.005 a rotate left api_key secret=another with=left
+        10:00:00.006 a rotate nobody api_key
+        10:00:00.007 a rotate right api_key
         ",
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
             2.1 a#1 agent left speaks agentarena/1 by remote_endpoint, endpoint text of 26, challenges open, credentials [api_key 1@1]
             2.2 a#2 agent right speaks agentarena/1 by remote_endpoint, endpoint text of 26, challenges open, credentials [api_key 2@1]
             3.1 a#3 agent left has credential agent_token 3@1
-            4.1 a#4 agent left has credential agent_token 3@2
-            5.1 a#5 rejected: invalid_registration
-            6.1 a#6 rejected: unknown_agent
-            7.1 a#7 rejected: invalid_registration
+            4.1 a#4 rejected: not_allowed
+            5.1 a#5 agent left has credential agent_token 3@2
+            6.1 a#6 rejected: invalid_registration
+            7.1 a#7 rejected: unknown_agent
+            8.1 a#8 rejected: invalid_registration
         "#]],
     );
 }

@@ -236,3 +236,56 @@ fn kinds_that_these_rules_do_not_know_and_bodies_that_are_none_are_refused() {
         "#]],
     );
 }
+
+#[test]
+fn a_lineage_begun_long_after_the_last_record_strikes_nobody_for_our_absence() {
+    // The restore's own announcement moves what fell due meanwhile before anything is ended.
+    check(
+        "
+        10:00:00.000 gateway a
+        ~10:00:00.001 a register left, right method=polling
+        10:00:01.000 a open m1 left right
+        1d10:00:00.000 lineage restored
+        1d10:00:00.001 sequencer outage_us=86399001000
+        1d10:00:00.002 gateway b
+        1d10:00:20.000 tick
+        1d10:00:25.002 tick
+        ",
+        expect![[r#"
+            1.1 gateway a is producer 1, knows rules 1
+            3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            4.1 lineage restored begun after 3
+            4.1 m1 X asked: ply 1 attempt 2 by nobody until 1d10:00:25.000
+            5.1 sequencer of epoch 2, outage 1000 us
+            6.1 gateway b is producer 2, knows rules 1
+            6.1 m1 X asked: ply 1 attempt 3 by b until 1d10:00:25.002
+            7 nothing
+            8.0 m1 X strike 1: timeout at ply 1, excerpt none, 10000 ms
+            8.0 m1 X asked: ply 1 attempt 4 by b until 1d10:00:50.002
+        "#]],
+    );
+}
+
+#[test]
+fn an_outage_is_never_longer_than_the_records_times_show() {
+    check(
+        "
+        10:00:00.000 gateway a
+        ~10:00:00.001 a register left, right method=polling
+        10:00:01.000 a open m1 left right
+        10:00:02.000 sequencer outage_us=99000000000
+        10:00:26.999999 tick
+        10:00:27.000 tick
+        ",
+        expect![[r#"
+            1.1 gateway a is producer 1, knows rules 1
+            3.1 a#3 m1 opened: X left, O right, connect4, rated, 10000 ms
+            3.1 a#3 m1 X asked: ply 1 attempt 1 by a until 10:00:26.000
+            4.1 sequencer of epoch 2, outage 1000000 us
+            5 nothing
+            6.0 m1 X strike 1: timeout at ply 1, excerpt none, 10000 ms
+            6.0 m1 X asked: ply 1 attempt 2 by a until 10:00:52.000
+        "#]],
+    );
+}

@@ -61,6 +61,7 @@ fn rejections() {
         311 "not_to_act"
         312 "game_not_played"
         313 "first_is_rated"
+        314 "house_unrated"
     );
 }
 
