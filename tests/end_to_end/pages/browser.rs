@@ -94,8 +94,8 @@ impl Browser {
             self.from.read_until(0, &mut bytes).unwrap();
             assert_eq!(bytes.pop(), Some(0), "the browser is gone");
             let answer: Value = serde_json::from_slice(&bytes).unwrap();
-            let complains =
-                matches!(answer["method"].as_str(), Some("Runtime.exceptionThrown" | "Log.entryAdded"));
+            let complaints = ["Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed"];
+            let complains = answer["method"].as_str().is_some_and(|method| complaints.contains(&method));
             // The icon is the browser's own wish, not the page's.
             let icon =
                 answer["params"]["entry"]["url"].as_str().is_some_and(|url| url.ends_with("/favicon.ico"));
