@@ -1,7 +1,7 @@
 //! Registrations, practice and challenges at once, and what of it was acknowledged. What never belongs here: when it ends.
 
 use crate::{dice::Dice, player::Player, records};
-use arena_gateways::web::replay_check;
+use arena_gateways::{house::AGENTS, web::replay_check};
 use arena_schema::{Event, event::matches::EndReason};
 use arena_tests::{Registered, Served};
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ impl Load {
         let unique: BTreeSet<&str> = handles.iter().map(String::as_str).collect();
         assert_eq!(unique.len(), handles.len(), "a handle is one agent's");
         assert!(ledger.agents.iter().all(|agent| unique.contains(agent.slug.as_str())));
-        assert!(handles.len() <= ledger.registrations_sent + HOUSE.len());
+        assert!(handles.len() <= ledger.registrations_sent + AGENTS.len());
     }
 }
 

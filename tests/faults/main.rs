@@ -1,11 +1,13 @@
 //! What must survive: crashes at any instant, damaged files, a second process, garbage.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod damage;
 mod dice;
 mod forgetting;
 mod kill;
 mod load;
 mod outages;
+mod played;
 mod player;
 mod records;
 mod refusal;
@@ -13,3 +15,4 @@ mod restart;
 mod second_process;
 mod secrets;
 mod stop;
+mod views;
