@@ -20,7 +20,7 @@ use arena_schema::{
     command::registry::RegisterAgent,
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Era, Handle as AgentHandle, Incarnation,
-        Partition, Protocol, PublicSlug,
+        Partition, Protocol, PublicSlug, RecordNumber,
     },
 };
 
@@ -92,10 +92,8 @@ impl Arena {
         let egress = Egress::new(EgressOptions { dev: settings.dev, extra_roots, resolver: None })?;
         let (data, journal, vault, views_at): (_, Box<dyn Journal>, _, _) = match keeping {
             Keeping::Folder(data) => {
+                let (journal, vault) = open_folder(data.path(), &settings.vault_key_file())?;
                 let folder = data.path().to_owned();
-                let key = VaultKey::load(&settings.vault_key_file(), true)?;
-                let vault = Vault::open(&folder.join("vault.db"), key)?;
-                let journal = SqliteJournal::open(&SqliteJournal::path_in(&folder, PARTITION, Era(1)))?;
                 (Some(data), Box::new(journal), vault, ViewsAt::Data(folder))
             }
             Keeping::Memory => {
@@ -333,6 +331,32 @@ impl Arena {
             }
         }
     }
+}
+
+/// The journal and the vault of a data folder. Each is worth nothing without the other, so that one which is lost is not made
+/// anew beside the other: the agents would have lost their addresses, or the sweep would destroy the keys of them all.
+fn open_folder(folder: &Path, key_file: &Path) -> Result<(SqliteJournal, Vault)> {
+    let (records_at, vault_at) = (SqliteJournal::path_in(folder, PARTITION, Era(1)), folder.join("vault.db"));
+    let (records, kept) = (records_at.display(), vault_at.display());
+    let mut journal = SqliteJournal::open(&records_at)?;
+    let recorded = journal.last()? > RecordNumber(0);
+    let known = vault_at.try_exists()?;
+    if recorded && !known {
+        bail!(
+            "{kept} is missing, and with it the keys of the texts in {records}, agents' addresses among them: put it \
+             back"
+        );
+    }
+    let key = VaultKey::load(key_file, !known)
+        .with_context(|| format!("the key that {kept} is sealed under is needed: put it back"));
+    let vault = Vault::open(&vault_at, key?)?;
+    if !recorded && !vault.names("agent/")?.is_empty() {
+        bail!(
+            "{records} has no record, but {kept} keeps the keys of agents that some journal has: put the journal \
+             back, or move the vault away to begin anew"
+        );
+    }
+    Ok((journal, vault))
 }
 
 /// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable.

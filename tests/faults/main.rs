@@ -15,4 +15,5 @@ mod restart;
 mod second_process;
 mod secrets;
 mod stop;
+mod vault;
 mod views;
