@@ -6,7 +6,12 @@ use crate::{
     testing::{Dice, Folder, PARTITION, Rows, Writer, agent_id, played, register, rows_of, sealed_text},
     texts::TextOwner,
 };
-use arena_schema::{Hash, command::registry::RegisterAgent, id::RecordNumber, record::RecordView};
+use arena_schema::{
+    Hash,
+    command::registry::RegisterAgent,
+    id::RecordNumber,
+    record::{EncodedRecord, HEADER_BYTES, RecordView, TRAILER_BYTES},
+};
 use std::sync::Arc;
 
 /// Rows that were changed in memory.
@@ -204,4 +209,26 @@ fn a_mark_of_another_hash_or_behind_the_end_is_named() {
             "{found}"
         );
     }
+}
+
+#[test]
+fn a_record_that_was_changed_and_sealed_anew_breaks_the_chain_at_the_next_or_a_mark() {
+    let sound = rows_of(&played(12, 2));
+    let resealed = |at: usize| {
+        let mut changed = sound.clone();
+        let bytes = &changed[at - 1].1;
+        let mut header = RecordView::parse(bytes).unwrap().header;
+        header.salt[0] ^= 1;
+        let commands = &bytes[HEADER_BYTES..bytes.len() - TRAILER_BYTES];
+        changed[at - 1].1 = EncodedRecord::seal(&header, commands).into_bytes();
+        changed
+    };
+    let found = audit_rows(&resealed(7)).unwrap_err();
+    assert_eq!(named(&found), (8, None));
+    assert!(found.to_string().contains("breaks the chain"), "{found}");
+    audit_rows(&resealed(12)).unwrap();
+    let hash = RecordView::parse(&sound[11].1).unwrap().hash;
+    let mark = Mark { who: "the signed head".to_owned(), number: RecordNumber(12), hash };
+    let found = audit(&mut Changed(resealed(12)), PARTITION, &[mark]).unwrap_err();
+    assert!(matches!(found, Finding::Forgotten(_)), "{found}");
 }

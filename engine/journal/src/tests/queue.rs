@@ -58,6 +58,7 @@ fn a_full_queue_is_busy_and_loses_nothing() {
     let mut pending = Vec::new();
     let mut next = 0..;
     let refused = loop {
+        assert!(pending.len() <= QUEUE_COMMANDS_MAX, "memory has an end");
         match producer.try_submit(vec![Submission::new(register(next.next().unwrap()))]) {
             Ok(one) => pending.push(one),
             Err(why) => break why,
