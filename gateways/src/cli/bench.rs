@@ -12,7 +12,7 @@ pub(super) enum BenchCommand {
     /// Replaying a journal, and durable appends beside a bare loop of inserts.
     Journal(InFolder),
     /// Turns over loopback HTTP, beside a bare loop of the same exchanges.
-    Referee(InFolder),
+    Referee(Referee),
 }
 
 #[derive(Args)]
@@ -31,11 +31,23 @@ pub(super) struct InFolder {
     common: Common,
 }
 
+#[derive(Args)]
+pub(super) struct Referee {
+    #[command(flatten)]
+    at: InFolder,
+    /// Matches, and bare exchanges, at once.
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    at_once: usize,
+}
+
 pub(super) fn run(command: &BenchCommand) -> Result<ExitCode> {
     match command {
         BenchCommand::Engine(common) => show(common, &bench::engine(&EngineOptions::default())?),
         BenchCommand::Journal(at) => show(&at.common, &bench::journal(&JournalOptions::new(&at.folder))?),
-        BenchCommand::Referee(at) => show(&at.common, &bench::referee(&RefereeOptions::new(&at.folder))?),
+        BenchCommand::Referee(args) => {
+            let options = RefereeOptions { at_once: args.at_once, ..RefereeOptions::new(&args.at.folder) };
+            show(&args.at.common, &bench::referee(&options)?);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
