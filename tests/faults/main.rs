@@ -3,7 +3,10 @@
 
 mod damage;
 mod dice;
+mod disk;
 mod forgetting;
+mod full_queue;
+mod garbage;
 mod kill;
 mod load;
 mod outages;

@@ -195,6 +195,14 @@ impl Served {
         }
     }
 
+    /// How it has ended, where it has.
+    ///
+    /// # Panics
+    /// Where the system does not say.
+    pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.child.try_wait().expect("it can be waited for")
+    }
+
     /// GET a path: the status and the JSON (null where there is none).
     pub async fn get(&self, path: &str, api_key: Option<&str>) -> (u16, Value) {
         let mut request = self.client.get(format!("{}{path}", self.url));
