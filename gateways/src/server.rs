@@ -1,6 +1,6 @@
 //! The listener: all routes, the limits that every request meets, and an orderly end.
 
-use crate::{api, arena::Arena, problem::Problem, web};
+use crate::{api, arena::Arena, door::Door, problem::Problem, web};
 use anyhow::Result;
 use axum::{
     Router,
@@ -9,7 +9,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
 };
-use std::{future::Future, net::SocketAddr, time::Duration};
+use std::{future::Future, time::Duration};
 use tokio::net::TcpListener;
 
 /// How long a stop waits for clients that keep their connections open.
@@ -57,7 +57,6 @@ pub async fn serve(
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    let service = routes(arena).into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(stop).await?;
+    axum::serve(Door::new(listener), routes(arena)).with_graceful_shutdown(stop).await?;
     Ok(())
 }

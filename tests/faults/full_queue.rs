@@ -16,6 +16,9 @@ const GROWTH_BYTES_MAX: u64 = 300 << 20;
 /// No answer needs as long; a client that waits longer hangs.
 const HANGS: Duration = Duration::from_secs(30);
 
+/// How many of each status, and the matches that were opened.
+type Answers = (BTreeMap<u16, usize>, Vec<String>);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_practice_is_answered_to_the_last_request() {
     let arena = Served::start();
@@ -26,7 +29,7 @@ async fn a_flood_of_practice_is_answered_to_the_last_request() {
         agents.push(arena.register(&format!("Agent-{n}"), &agent.url).await);
     }
     let before = resident_bytes(arena.id());
-    let answers: Arc<Mutex<(BTreeMap<u16, usize>, Vec<String>)>> = Arc::default();
+    let answers = Arc::new(Mutex::new(Answers::default()));
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let (agent, url) = (agents[client % agents.len()].clone(), arena.url.clone());

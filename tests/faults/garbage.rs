@@ -100,7 +100,7 @@ async fn garbage_and_slow_clients_neither_stop_a_match_nor_fill_the_memory() {
         let shown = String::from_utf8_lossy(&answer);
         assert!(!shown.starts_with("HTTP/1.1 5"), "round {round}: garbage is no fault of ours: {shown}");
         let at = dice.below(slow.len());
-        let _ = slow[at].write_all(&[b'x']).await;
+        let _ = slow[at].write_all(b"x").await;
         if round % 50 == 0 {
             let (status, ready) = arena.get("/readyz", None).await;
             assert_eq!(status, 200, "{ready}");

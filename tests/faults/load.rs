@@ -135,7 +135,7 @@ impl Load {
     pub(crate) fn assert_once(&self, data: &Path) {
         let ledger = self.ledger();
         let (mut handles, mut opened) = (Vec::new(), BTreeMap::new());
-        let (mut plies, mut ended) = (BTreeMap::new(), BTreeMap::new());
+        let (mut plies, mut ended) = (BTreeMap::new(), BTreeSet::new());
         for event in records::all(data).into_iter().flat_map(|record| record.events) {
             match event {
                 Event::AgentRegistered(event) => handles.push(event.handle.to_string()),
@@ -150,7 +150,7 @@ impl Load {
                 Event::StrikeRecorded(event) => panic!("nobody earned this: {event:?}"),
                 Event::MatchEnded(event) => {
                     assert_ne!(event.reason, EndReason::Void);
-                    assert!(ended.insert(event.key, ()).is_none(), "it ended twice: {event:?}");
+                    assert!(ended.insert(event.key), "it ended twice: {event:?}");
                 }
                 _ => {}
             }

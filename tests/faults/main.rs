@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod damage;
+mod descriptors;
 mod dice;
 mod disk;
 mod forgetting;

@@ -41,12 +41,16 @@ pub enum Verdict {
 /// Judges an exchange for a request that carried `nonce`.
 pub fn judge(exchange: &Exchange, nonce: &str, game: GameCode) -> Verdict {
     let (status, body, too_large) = match &exchange.outcome {
-        Outcome::Fault { fault: Fault::Unsendable, detail, .. } => return Verdict::OurFault(detail.clone()),
+        Outcome::Fault { fault: Fault::Unsendable | Fault::NoRoom, detail, .. } => {
+            return Verdict::OurFault(detail.clone());
+        }
         Outcome::Fault { fault, detail, status, body } => {
             let cause = match fault {
                 Fault::Tls => StrikeCause::Tls,
                 Fault::Timeout => StrikeCause::Timeout,
-                Fault::Transport | Fault::Refused(_) | Fault::Unsendable => StrikeCause::Transport,
+                Fault::Transport | Fault::Refused(_) | Fault::Unsendable | Fault::NoRoom => {
+                    StrikeCause::Transport
+                }
             };
             let excerpt = excerpt(body).or_else(|| Some(format!("({detail})")));
             return Verdict::Strike { cause, status: *status, excerpt };

@@ -36,6 +36,13 @@ pub struct Exchange {
     pub outcome: Outcome,
 }
 
+impl Exchange {
+    /// Whether nothing was sent for want of room on our side.
+    pub fn found_no_room(&self) -> bool {
+        matches!(self.outcome, Outcome::Fault { fault: Fault::NoRoom, .. })
+    }
+}
+
 /// A reply or a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -72,6 +79,9 @@ pub enum Fault {
     Timeout,
     /// The URL may not be called (any more). No connection was made.
     Refused(UrlRefusal),
+    /// This process or its machine has no descriptor or memory left for a connection. Nothing was sent, no agent answers for
+    /// it, and it can be tried again when there is room.
+    NoRoom,
     /// Our own mistake: a header that HTTP can't carry. Nothing was sent, and no agent answers for it.
     Unsendable,
 }
@@ -226,6 +236,7 @@ fn undialled(why: Undialled) -> Broken {
             let detail = refusal.to_string();
             Broken::new(Fault::Refused(refusal), detail)
         }
+        Undialled::Lookup(error) if has_no_room(&error) => Broken::new(Fault::NoRoom, error.to_string()),
         Undialled::Lookup(error) => Broken::new(Fault::Transport, format!("lookup: {error}")),
     }
 }
@@ -244,9 +255,23 @@ fn classified(error: reqwest::Error) -> Broken {
         if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
             return Broken::new(Fault::Tls, tls.to_string());
         }
+        if let Some(io) = cause.downcast_ref::<io::Error>()
+            && has_no_room(io)
+        {
+            return Broken::new(Fault::NoRoom, io.to_string());
+        }
         innermost = cause;
     }
     Broken::new(Fault::Transport, innermost.to_string())
+}
+
+/// Whether it is our side that lacks something. Their side's lack shows in no code of these.
+fn has_no_room(error: &io::Error) -> bool {
+    /// The system's table of open files is full; the same numbers on every Unix.
+    const ENFILE: i32 = 23;
+    /// The process's is.
+    const EMFILE: i32 = 24;
+    matches!(error.raw_os_error(), Some(ENFILE | EMFILE)) || error.kind() == io::ErrorKind::OutOfMemory
 }
 
 /// The error and all below it. `io::Error::source` passes over the very error it holds.

@@ -16,6 +16,9 @@ use arena_schema::{
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
+/// How long to wait for room where this process has no descriptor left to ask.
+const ROOM_PAUSE: Duration = Duration::from_millis(100);
+
 /// What the state says of a turn that is open.
 struct OpenTurn {
     match_id: MatchId,
@@ -106,7 +109,15 @@ async fn ask_agentarena(
     let deadline = Duration::from_millis(u64::from(open.deadline_ms));
     let headers = agentarena::headers();
     let door = court.egress.untrusted();
-    let exchange = door.post(url, &headers, request.to_body(), deadline, REPLY_BYTES_MAX).await;
+    let exchange = loop {
+        let exchange = door.post(url, &headers, request.to_body(), deadline, REPLY_BYTES_MAX).await;
+        // Nothing was sent, and the agent's time has not begun.
+        if !exchange.found_no_room() {
+            break exchange;
+        }
+        tracing::warn!("no descriptor is left to ask an agent: trying again");
+        tokio::time::sleep(ROOM_PAUSE).await;
+    };
     let mut verdict = agentarena::judge(&exchange, &nonce.to_string(), open.position.game());
     if let Verdict::Move { text, excerpt, .. } = &mut verdict
         && request.allows(text)
@@ -175,7 +186,7 @@ fn submit_move(
     nonce: Option<Nonce>,
     latency_ms: u32,
 ) -> SubmitMove {
-    SubmitMove { turn, mv, reason, excerpt, nonce, latency_ms }
+    SubmitMove { turn, mv, reason, excerpt: excerpt.map(Box::new), nonce, latency_ms }
 }
 
 /// A text under the agent's own key; none where it is empty or the agent was forgotten.
