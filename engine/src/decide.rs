@@ -10,7 +10,7 @@ use arena_schema::{
     Command, Event, Hash, LogTime, Rejection,
     codec::{self, DecodeError},
     event::system::{NumberSeen, Place, SecondKeyKept},
-    hash::ShortHash,
+    hash::BodyDigest,
     id::{AgentKey, CredentialKind, CredentialRef, Epoch, ProducerId, RecordNumber},
     record::{CommandHead, CommandView, Commands, encode_command},
 };
@@ -34,39 +34,20 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What a match, battle or duel has accepted, with this command behind it: BLAKE3 over the value before, the record's
-    /// time, the command's kind and its body.
+    /// What a match, battle or duel has accepted, with this command behind it: BLAKE3, keyed with the value before, over the
+    /// record's time, the command's kind and its body.
     pub(crate) fn accepted_after(&self, before: &Hash) -> Hash {
-        const FIXED: usize = 32 + 8 + 2;
+        const FIXED: usize = 8 + 2;
         let (time, kind, body) = (self.time.0.to_le_bytes(), self.view.kind.to_le_bytes(), self.view.body);
-        let mut buffer = [0; 256];
+        let mut buffer = [0; 128];
         match buffer.get_mut(..FIXED + body.len()) {
             Some(bytes) => {
-                bytes[..32].copy_from_slice(&before.0);
-                bytes[32..40].copy_from_slice(&time);
-                bytes[40..FIXED].copy_from_slice(&kind);
+                bytes[..8].copy_from_slice(&time);
+                bytes[8..FIXED].copy_from_slice(&kind);
                 bytes[FIXED..].copy_from_slice(body);
-                Hash::of(bytes)
+                before.then(bytes)
             }
-            None => Hash::of_parts(&[&before.0, &time, &kind, body]),
-        }
-    }
-
-    /// The digest by which a repeat of a number shows another body: over kind and body.
-    fn digest(&self) -> ShortHash {
-        let (kind, body) = (self.view.kind.to_le_bytes(), self.view.body);
-        let mut buffer = [0; 256];
-        match buffer.get_mut(..2 + body.len()) {
-            Some(bytes) => {
-                bytes[..2].copy_from_slice(&kind);
-                bytes[2..].copy_from_slice(body);
-                ShortHash::of(bytes)
-            }
-            None => {
-                let whole = Hash::of_parts(&[&kind, body]);
-                let (short, _) = whole.0.split_first_chunk::<16>().expect("a hash has 32 bytes");
-                ShortHash(*short)
-            }
+            None => before.then(&[&time[..], &kind, body].concat()),
         }
     }
 }
@@ -75,7 +56,7 @@ impl Context<'_> {
 pub fn decide(state: &State, context: &Context<'_>, out: &mut Vec<Event>) {
     let head = &context.view.head;
     if head.producer != ProducerId::SEQUENCER {
-        let digest = context.digest();
+        let digest = BodyDigest::of(context.view.kind, context.view.body);
         if let Err(rejection) = state.producers.admit(head.producer, head.number, &digest) {
             out.push(rejection.into());
             return;

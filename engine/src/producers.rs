@@ -4,7 +4,7 @@
 use arena_schema::{
     Rejection,
     event::system::{GatewayAnnounced, NumberSeen},
-    hash::ShortHash,
+    hash::BodyDigest,
     id::{Incarnation, ProducerId, RulesVersion},
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -31,7 +31,7 @@ pub struct Producer {
     /// At or below it every number counts as used.
     mark: u64,
     /// The digests of the numbers above the mark, the lowest first; `None` where the number has not come.
-    seen: VecDeque<Option<ShortHash>>,
+    seen: VecDeque<Option<BodyDigest>>,
 }
 
 impl Producers {
@@ -61,7 +61,7 @@ impl Producers {
     }
 
     /// Whether this number may act now.
-    pub(crate) fn admit(&self, id: ProducerId, number: u64, digest: &ShortHash) -> Result<(), Rejection> {
+    pub(crate) fn admit(&self, id: ProducerId, number: u64, digest: &BodyDigest) -> Result<(), Rejection> {
         let producer = self.live.get(&id).ok_or(Rejection::Expired)?;
         if number <= producer.mark {
             return Err(Rejection::Expired);
@@ -133,8 +133,8 @@ mod tests {
         producers
     }
 
-    fn digest(byte: u8) -> ShortHash {
-        ShortHash([byte; 16])
+    fn digest(byte: u8) -> BodyDigest {
+        BodyDigest([byte; 16])
     }
 
     #[track_caller]

@@ -13,6 +13,9 @@ pub struct Move {
 impl Move {
     /// The move with these bytes; `None` where they are more than [`MOVE_BYTES_MAX`].
     pub fn new(bytes: &[u8]) -> Option<Self> {
+        if let [byte] = bytes {
+            return Some(Self::from_byte(*byte));
+        }
         let mut stored = [0; MOVE_BYTES_MAX];
         stored.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(Self { len: bytes.len() as u8, bytes: stored })

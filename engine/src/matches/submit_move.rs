@@ -30,7 +30,7 @@ pub(crate) fn decide(
             cause: StrikeCause::Illegal,
             status: None,
             mv: Some(command.mv),
-            excerpt: command.excerpt,
+            excerpt: command.excerpt.as_deref().copied(),
             latency_ms: command.latency_ms,
             accepted,
         };

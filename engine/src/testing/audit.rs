@@ -4,7 +4,7 @@
 use crate::{Emitted, Reduction, State};
 use arena_schema::{
     Event, Hash, Seat, SecretHash,
-    hash::ShortHash,
+    hash::BodyDigest,
     id::{MatchKey, ProducerId},
     record::{CommandView, RecordView},
 };
@@ -55,8 +55,8 @@ pub(super) fn events(events: &[Emitted], record: &RecordView<'_>) {
         } else if let Some(Event::NumberSeen(number)) = own.first() {
             assert_eq!((number.producer, number.number), (command.head.producer, command.head.number));
             assert_eq!(seen, 1);
-            let own_bytes = [&command.kind.to_le_bytes(), command.body].concat();
-            assert_eq!(number.digest, ShortHash::of(&own_bytes), "a number is of a kind and a body");
+            let digest = BodyDigest::of(command.kind, command.body);
+            assert_eq!(number.digest, digest, "a number is of a kind and a body");
         } else {
             assert!(matches!(own[..], [Event::Rejected(_)]), "a number acts once or is refused: {own:?}");
         }
@@ -85,7 +85,7 @@ impl Accepted {
             let running = self.0.entry(key).or_insert(Hash::ZERO);
             if emitted.command > 0 && counted != Some(emitted.command) {
                 let command = &commands[emitted.command as usize - 1];
-                *running = Hash::of_parts(&[&running.0, &time, &command.kind.to_le_bytes(), command.body]);
+                *running = running.then(&[&time[..], &command.kind.to_le_bytes(), command.body].concat());
                 counted = Some(emitted.command);
             }
             assert_eq!(accepted, *running, "a match keeps what it accepted");

@@ -367,7 +367,7 @@ fn bodies(words: &mut Words<'_>, journal: &Journal, names: &Names) -> Vec<Body> 
                 turn,
                 mv,
                 reason: words.option("reason").map(text),
-                excerpt: words.option("excerpt").map(text),
+                excerpt: words.option("excerpt").map(text).map(Box::new),
                 nonce: Some(Nonce([3; 16])),
                 latency_ms: words.number("ms").unwrap_or(0) as u32,
             }

@@ -149,7 +149,7 @@ impl Random {
                     Move::from_byte(self.below(8) as u8)
                 },
                 reason: self.text(),
-                excerpt: self.text(),
+                excerpt: self.text().map(Box::new),
                 nonce: None,
                 latency_ms: self.next() as u32,
             }

@@ -186,7 +186,7 @@ fn submit_move(
     nonce: Option<Nonce>,
     latency_ms: u32,
 ) -> SubmitMove {
-    SubmitMove { turn, mv, reason, excerpt, nonce, latency_ms }
+    SubmitMove { turn, mv, reason, excerpt: excerpt.map(Box::new), nonce, latency_ms }
 }
 
 /// A text under the agent's own key; none where it is empty or the agent was forgotten.

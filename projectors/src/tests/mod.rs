@@ -19,7 +19,6 @@ use arena_schema::{
         matches::{AbortMatch, First, OpenMatch, RecordStrike, StrikeCause, SubmitMove, TurnRef, VoidReason},
         registry::{RegisterAgent, SetEndpoint},
     },
-    event::registry::AgentRegistered,
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, GameCode, Handle, Incarnation, MatchId,
         MatchKey, Partition, Protocol, PublicSlug, Seed,
@@ -175,10 +174,8 @@ impl Arena {
         let mut submission = Submission::new(command).with_text(sealed_name);
         submission.texts.extend(endpoint.map(|(_, sealed)| sealed));
         let events = self.events(submission);
-        let [Event::AgentRegistered(AgentRegistered { agent, .. })] = &events[..] else {
-            panic!("{events:?}")
-        };
-        *agent
+        let [Event::AgentRegistered(registered)] = &events[..] else { panic!("{events:?}") };
+        registered.agent
     }
 
     fn owner(&self, agent: AgentKey) -> TextOwner {
@@ -240,7 +237,7 @@ impl Arena {
             turn,
             mv,
             reason: reason.as_ref().map(|(reference, _)| *reference),
-            excerpt: Some(excerpt.0),
+            excerpt: Some(Box::new(excerpt.0)),
             nonce: None,
             latency_ms: 12,
         };

@@ -101,7 +101,7 @@ pub struct SubmitMove {
     /// What it said of it.
     pub reason: Option<TextRef>,
     /// The reply's first part, where the door saw that the move is illegal.
-    pub excerpt: Option<TextRef>,
+    pub excerpt: Option<Box<TextRef>>,
     /// What the request carried and the reply echoed; none where nothing was sent (house agents).
     pub nonce: Option<Nonce>,
     /// From sending to the reply's last byte, by the gateway's monotonic clock.

@@ -8,6 +8,7 @@ pub mod system;
 
 use crate::{codec::wire_union, rejection::Rejection};
 
+// What is seldom and large is boxed, so that the frequent ones are moved about in few bytes.
 wire_union! {
     /// An event, decoded.
     pub enum Event {
@@ -33,7 +34,7 @@ wire_union! {
         LineageBegun(system::LineageBegun) = 0x000a,
 
         /// An agent came to be.
-        AgentRegistered(registry::AgentRegistered) = 0x0101,
+        AgentRegistered(Box<registry::AgentRegistered>) = 0x0101,
         /// A secret was replaced.
         CredentialRotated(registry::CredentialRotated) = 0x0102,
         /// An address or a policy changed.
@@ -46,8 +47,20 @@ wire_union! {
         /// A move was made.
         MovePlayed(matches::MovePlayed) = 0x0303,
         /// A seat has a strike more.
-        StrikeRecorded(matches::StrikeRecorded) = 0x0304,
+        StrikeRecorded(Box<matches::StrikeRecorded>) = 0x0304,
         /// A match ended.
         MatchEnded(matches::MatchEnded) = 0x0305,
+    }
+}
+
+impl From<registry::AgentRegistered> for Event {
+    fn from(body: registry::AgentRegistered) -> Self {
+        Self::AgentRegistered(Box::new(body))
+    }
+}
+
+impl From<matches::StrikeRecorded> for Event {
+    fn from(body: matches::StrikeRecorded) -> Self {
+        Self::StrikeRecorded(Box::new(body))
     }
 }

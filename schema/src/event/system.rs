@@ -2,7 +2,7 @@
 
 use crate::{
     codec::wire_bytes,
-    hash::{Hash, ShortHash},
+    hash::{BodyDigest, Hash},
     id::{AgentKey, Epoch, Era, Incarnation, Lineage, ProducerId, RecordNumber, RulesVersion},
 };
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct NumberSeen {
     /// The number.
     pub number: u64,
     /// Of the command's kind and body: another body under the same number shows.
-    pub digest: ShortHash,
+    pub digest: BodyDigest,
 }
 
 wire_bytes! {

@@ -4,7 +4,7 @@ use crate::{
     Hash, LogTime, Rejection, Seat, SecretHash, TextRef, TextSalt,
     command::matches::{First, StrikeCause, VoidReason},
     event::matches::EndReason,
-    hash::ShortHash,
+    hash::BodyDigest,
     id::{AgentId, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, MatchId, Partition, Protocol},
     record::{COMMAND_HEAD_BYTES, HEADER_BYTES, RECORD_BYTES_MAX, SECOND_KEY_BYTES, TRAILER_BYTES},
 };
@@ -118,7 +118,19 @@ fn hashes_are_blake3_and_commitments_sha_256() {
     let blake3_of_abc = "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85";
     assert_eq!(Hash::of(b"abc").to_string(), blake3_of_abc);
     assert_eq!(Hash::of_parts(&[b"a", b"", b"bc"]).to_string(), blake3_of_abc);
-    assert_eq!(ShortHash::of(b"abc").to_string(), blake3_of_abc[..32]);
+    // BLAKE3 keyed with 32 zeros, over `abc`.
+    assert_eq!(
+        Hash::ZERO.then(b"abc").to_string(),
+        "a77fc933cbb22a3738a01105ab6ec3c183b0eb0e582311f7881dd3bb8393ffa5"
+    );
+    for (kind, body, digest) in [
+        (0, &b""[..], "5239c74d52d667cf69f6ba53aeb3b8c8"),
+        (0x0302, b"abc", "e247a3681bc77edf75369974a204ad4b"),
+        (0x0302, b"exactly16bytes..", "55817ba83a25f721c707a7a652b7b9b8"),
+        (0x0303, b"exactly16bytes..and more", "d78b7e07fc3e9002af82c61adc7d7b18"),
+    ] {
+        assert_eq!(BodyDigest::of(kind, body).to_string(), digest);
+    }
     let sha256_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(SecretHash::of("abc").to_string(), sha256_of_abc);
     // SHA-256 over 32 zeros and `abc`.

@@ -7,7 +7,7 @@ use crate::{
         matches as em, registry as er,
         system::{self as es, KeyTag, Place},
     },
-    hash::ShortHash,
+    hash::BodyDigest,
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, CredentialRef, Epoch, Era,
         GameCode, Handle, Incarnation, Lineage, MatchId, MatchKey, Nonce, Partition, ProducerId, Protocol,
@@ -97,7 +97,7 @@ pub(crate) fn commands() -> Vec<Sample<Command>> {
         turn: turn(),
         mv: Move::from_byte(3),
         reason: Some(text(0x90, 280)),
-        excerpt: Some(text(0xa0, 1_024)),
+        excerpt: Some(Box::new(text(0xa0, 1_024))),
         nonce: Some(Nonce(run(0xb0))),
         latency_ms: 9_999,
     };
@@ -220,7 +220,7 @@ pub(crate) fn events() -> Vec<Sample<Event>> {
         named("Rejected", Rejection::StaleAttempt),
         named(
             "NumberSeen",
-            es::NumberSeen { producer: ProducerId(6), number: 1 << 40, digest: ShortHash(run(0xb1)) },
+            es::NumberSeen { producer: ProducerId(6), number: 1 << 40, digest: BodyDigest(run(0xb1)) },
         ),
         named(
             "SecondKeyKept",
