@@ -31,8 +31,8 @@ pub use data_dir::{DataDir, DataDirError};
 pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
 pub use sequencer::{
-    Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError, StartOptions,
-    Stopped, Submission, SubmitError,
+    Answered, Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError,
+    StartOptions, Stopped, Submission, SubmitError,
 };
 pub use sqlite::{SqliteJournal, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};

@@ -208,9 +208,9 @@ async fn play(
     let mut board = Board::default();
     for _ in 0..commands {
         let submission = Submission::new(board.next(agents, &mut dice));
-        let outcome = producer.submit(vec![submission]).await?.outcome().await?;
-        match outcome.result {
-            Ok(events) => events.iter().for_each(|event| board.see(event)),
+        let answered = producer.submit(vec![submission]).await?.answered().await?;
+        match answered.events(0) {
+            Ok(events) => events.for_each(|event| board.see(event)),
             Err(rejection) => return Err(BenchError::Void(format!("a command was refused: {rejection}"))),
         }
     }

@@ -109,7 +109,7 @@ pub async fn run(court: Arc<Court>, mut docket: Docket, mut stopping: watch::Rec
 
 fn take_up(court: &Court, record: &Followed, lanes: &mut Lanes) {
     let home = court.producer.id();
-    for emitted in &record.events {
+    for emitted in record.events.iter() {
         if let Event::TurnOpened(opened) = &emitted.event
             && opened.home == home
         {

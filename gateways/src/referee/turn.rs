@@ -211,20 +211,20 @@ async fn void(court: &Court, turn: &TurnRef, why: &str) {
 }
 
 async fn submit(court: &Court, submission: Submission) {
-    let outcome = match court.producer.submit(vec![submission]).await {
-        Ok(pending) => pending.outcome().await,
+    let answered = match court.producer.submit(vec![submission]).await {
+        Ok(pending) => pending.answered().await,
         Err(why) => {
             tracing::debug!(%why, "a fact was not taken: the turn is asked again after the next start");
             return;
         }
     };
-    match outcome {
-        Ok(outcome) => match outcome.result {
-            Ok(_) => {}
-            Err(Rejection::StaleAttempt | Rejection::StalePly | Rejection::Gone | Rejection::NotToAct) => {
+    match answered {
+        Ok(answered) => match answered.events(0).err() {
+            None => {}
+            Some(Rejection::StaleAttempt | Rejection::StalePly | Rejection::Gone | Rejection::NotToAct) => {
                 tracing::debug!("an answer came for a turn that was past");
             }
-            Err(rejection) => tracing::error!(%rejection, "the engine refused a fact of the referee"),
+            Some(rejection) => tracing::error!(%rejection, "the engine refused a fact of the referee"),
         },
         Err(stopped) => tracing::debug!(%stopped, "the outcome of a fact is in the journal"),
     }

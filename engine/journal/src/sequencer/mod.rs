@@ -21,8 +21,8 @@ use std::{
 use tokio::sync::watch;
 
 pub use submit::{
-    BATCH_BYTES_MAX, BATCH_TEXTS_BYTES_MAX, Busy, Pending, Producer, QUEUE_COMMANDS_MAX, Submission,
-    SubmitError,
+    Answered, BATCH_BYTES_MAX, BATCH_TEXTS_BYTES_MAX, Busy, Pending, Producer, QUEUE_COMMANDS_MAX,
+    Submission, SubmitError,
 };
 
 use crate::{
@@ -57,7 +57,7 @@ pub struct Followed {
     /// The running digest after it.
     pub digest: Hash,
     /// Its events.
-    pub events: Vec<Emitted>,
+    pub events: Arc<Vec<Emitted>>,
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// The sealed texts beside it.

@@ -1,14 +1,13 @@
 //! The thread that owns the state: reduces each durable record, answers who submitted, hands it to the followers.
 
 use super::{
-    Followed, Follower, Outcome,
-    submit::{Batch, Inbox, Message},
+    Followed, Follower,
+    submit::{Answered, Batch, Inbox, Message},
 };
 use crate::texts::SealedText;
-use arena_engine::{Emitted, Reduction, State, reduce};
+use arena_engine::{Reduction, State, reduce};
 use arena_schema::{
-    Event, Hash, LogTime,
-    event::system::Place,
+    Hash, LogTime,
     id::{Era, Lineage, RecordNumber, RulesVersion},
     record::{EncodedRecord, RecordView},
 };
@@ -76,48 +75,22 @@ impl Reducer {
             Reduced::of(&state)
         };
         let (header, hash) = (view.header, view.hash);
-        let answers = answers(header.number, batches, &reduction.events);
-        if self.followers.iter().any(|follower| follower.wants(header.number, true)) {
-            let events = std::mem::take(&mut reduction.events);
-            let bytes = record.into_bytes();
-            let followed =
-                Followed { header, hash, digest: reduced.digest, events, bytes, texts, live: true };
+        let number = header.number;
+        let events = Arc::new(std::mem::take(&mut reduction.events));
+        if self.followers.iter().any(|follower| follower.wants(number, true)) {
+            let (bytes, digest, events) = (record.into_bytes(), reduced.digest, Arc::clone(&events));
+            let followed = Followed { header, hash, digest, events, bytes, texts, live: true };
             hand(&mut self.followers, followed)?;
         }
-        for (reply, outcomes, room) in answers {
+        let mut first = 1;
+        for Batch { reply, count, room, .. } in batches {
             drop(room);
             // Who no longer waits finds the outcome in the records.
-            let _ = reply.send(outcomes);
+            let _ = reply.send(Answered { record: number, first, count, events: Arc::clone(&events) });
+            first += count;
         }
         Ok(reduced)
     }
-}
-
-type Answer =
-    (tokio::sync::oneshot::Sender<Vec<Outcome>>, Vec<Outcome>, Option<tokio::sync::OwnedSemaphorePermit>);
-
-fn answers(record: RecordNumber, batches: Vec<Batch>, events: &[Emitted]) -> Vec<Answer> {
-    let mut answers = Vec::with_capacity(batches.len());
-    let mut rest = events.iter().peekable();
-    while rest.next_if(|emitted| emitted.command == 0).is_some() {}
-    let mut command = 0;
-    for batch in batches {
-        let mut outcomes = Vec::with_capacity(batch.count as usize);
-        for _ in 0..batch.count {
-            command += 1;
-            let mut result = Ok(Vec::new());
-            while let Some(emitted) = rest.next_if(|emitted| emitted.command == command) {
-                match (&emitted.event, &mut result) {
-                    (Event::Rejected(rejection), _) => result = Err(*rejection),
-                    (Event::NumberSeen(_) | Event::SecondKeyKept(_), _) | (_, Err(_)) => {}
-                    (event, Ok(events)) => events.push(event.clone()),
-                }
-            }
-            outcomes.push(Outcome { place: Place { record, command }, result });
-        }
-        answers.push((batch.reply, outcomes, batch.room));
-    }
-    answers
 }
 
 /// Hands a record to the followers that want it.

@@ -174,7 +174,7 @@ fn replay(
                     header: view.header,
                     hash: view.hash,
                     digest: state.head().digest,
-                    events: std::mem::take(&mut reduction.events),
+                    events: Arc::new(std::mem::take(&mut reduction.events)),
                     bytes: stored.bytes.to_vec(),
                     texts: decode_texts(expected, stored.texts)?,
                     live: false,

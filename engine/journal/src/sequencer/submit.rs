@@ -2,9 +2,11 @@
 
 use super::{Outcome, Stopped};
 use crate::{sequencer::reducer::Reduced, texts::SealedText};
+use arena_engine::Emitted;
 use arena_schema::{
-    Command,
-    id::{CredentialRef, ProducerId},
+    Command, Event, Rejection,
+    event::system::Place,
+    id::{CredentialRef, ProducerId, RecordNumber},
     record::{CommandHead, SecondKey, encode_command},
 };
 use std::{
@@ -87,7 +89,7 @@ pub(super) struct Batch {
     pub(super) alone: bool,
     pub(super) texts: Vec<SealedText>,
     pub(super) texts_bytes: usize,
-    pub(super) reply: oneshot::Sender<Vec<Outcome>>,
+    pub(super) reply: oneshot::Sender<Answered>,
     /// Its room in the queue, given back with the answer; the sequencer's own have none.
     pub(super) room: Option<OwnedSemaphorePermit>,
 }
@@ -208,7 +210,7 @@ impl Producer {
 
     fn send(&self, submissions: Vec<Submission>, room: OwnedSemaphorePermit) -> Result<Pending, SubmitError> {
         if submissions.is_empty() {
-            return Ok(Pending::of(Vec::new()));
+            return Ok(Pending::empty());
         }
         let first = self.numbers.fetch_add(submissions.len() as u64, Ordering::Relaxed) + 1;
         let heads =
@@ -227,16 +229,24 @@ fn closed() -> SubmitError {
 /// The answer to come.
 #[derive(Debug)]
 pub struct Pending {
-    answer: oneshot::Receiver<Vec<Outcome>>,
+    answer: oneshot::Receiver<Answered>,
 }
 
 impl Pending {
-    /// An answer that is there already.
-    fn of(outcomes: Vec<Outcome>) -> Self {
+    /// An answer that is there already: to a batch of no commands.
+    fn empty() -> Self {
         let (reply, answer) = oneshot::channel();
         // The receiver is in the next line.
-        let _ = reply.send(outcomes);
+        let _ = reply.send(Answered { record: RecordNumber(0), first: 1, count: 0, events: Arc::default() });
         Self { answer }
+    }
+
+    /// Waits for the answer to a batch.
+    ///
+    /// # Errors
+    /// [`Stopped`]: what became of it is unknown here.
+    pub async fn answered(self) -> Result<Answered, Stopped> {
+        self.answer.await.map_err(|_| Stopped("it ended before it answered".to_owned()))
     }
 
     /// Waits for the outcomes of a batch, in the order of its commands.
@@ -244,7 +254,8 @@ impl Pending {
     /// # Errors
     /// [`Stopped`]: the outcome is unknown here.
     pub async fn outcomes(self) -> Result<Vec<Outcome>, Stopped> {
-        self.answer.await.map_err(|_| Stopped("it ended before it answered".to_owned()))
+        let answered = self.answered().await?;
+        Ok((0..answered.count).map(|at| answered.outcome(at)).collect())
     }
 
     /// Waits for the outcome of a batch of one.
@@ -252,8 +263,11 @@ impl Pending {
     /// # Errors
     /// [`Stopped`]: the outcome is unknown here.
     pub async fn outcome(self) -> Result<Outcome, Stopped> {
-        let mut outcomes = self.outcomes().await?;
-        outcomes.pop().ok_or_else(|| Stopped("the batch was empty".to_owned()))
+        let answered = self.answered().await?;
+        if answered.count == 0 {
+            return Err(Stopped("the batch was empty".to_owned()));
+        }
+        Ok(answered.outcome(0))
     }
 
     /// The same for a thread that may wait, inside a runtime or out of it.
@@ -272,5 +286,44 @@ impl Pending {
                 Poll::Pending => thread::park(),
             }
         }
+    }
+}
+
+/// The one message for a batch: where its commands stand, and the record's events, shared by all who ask.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    pub(super) record: RecordNumber,
+    /// The index of the batch's first command in the record.
+    pub(super) first: u32,
+    pub(super) count: u32,
+    pub(super) events: Arc<Vec<Emitted>>,
+}
+
+impl Answered {
+    /// Where a command of the batch stands, by its place in the batch from 0.
+    pub fn place(&self, at: u32) -> Place {
+        Place { record: self.record, command: self.first + at }
+    }
+
+    /// A command's events, or why it may not happen.
+    ///
+    /// # Errors
+    /// The engine's refusal.
+    pub fn events(&self, at: u32) -> Result<impl Iterator<Item = &Event>, Rejection> {
+        let command = self.first + at;
+        let begin = self.events.partition_point(|emitted| emitted.command < command);
+        let own = self.events[begin..].iter().take_while(move |emitted| emitted.command == command);
+        let own = own.map(|emitted| &emitted.event);
+        let rejection = own.clone().find_map(|event| match event {
+            Event::Rejected(rejection) => Some(*rejection),
+            _ => None,
+        });
+        let of_all = |event: &&Event| matches!(event, Event::NumberSeen(_) | Event::SecondKeyKept(_));
+        rejection.map_or(Ok(own.filter(move |event| !of_all(event))), Err)
+    }
+
+    /// The same, to keep.
+    pub fn outcome(&self, at: u32) -> Outcome {
+        Outcome { place: self.place(at), result: self.events(at).map(|events| events.cloned().collect()) }
     }
 }
