@@ -16,8 +16,8 @@ use super::EgressError;
 pub const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 1024;
 
 /// How long an idle connection is kept. Shorter than the common servers keep theirs (gunicorn 2 s,
-/// Node and uvicorn 5 s): a request that meets a connection just being closed is a reset, and would be
-/// a strike that the agent did not earn.
+/// Node and uvicorn 5 s): a request that meets a connection just being closed is a reset, and has to
+/// be sent a second time.
 pub const CONNECTION_IDLE_MAX: Duration = Duration::from_millis(1500);
 
 /// TLS 1.2 and 1.3 with ring, the public roots and the extra ones.
@@ -45,7 +45,8 @@ pub(super) fn tls(extra_roots: &[Vec<u8>]) -> Result<ClientConfig, EgressError> 
     Ok(config)
 }
 
-/// A client that sends what it is given, once, to whom it is told.
+/// A client that sends what it is given to whom it is told, and of itself never a second time. (What it
+/// had not begun to write when a kept connection turned out to be closed, it takes to another one.)
 pub(super) fn builder(tls: ClientConfig) -> ClientBuilder {
     let identity = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]);
     reqwest::Client::builder()

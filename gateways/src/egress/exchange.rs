@@ -1,4 +1,4 @@
-//! One request and what came of it: timed, capped, and with every failure under a name. Both doors
+//! One exchange and what came of it: timed, capped, and with every failure under a name. Both doors
 //! send through here. AA-032, AA-034.
 
 use std::error::Error;
@@ -7,10 +7,12 @@ use std::iter;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Body, Client, Method, Request};
+use reqwest::{Client, Method, Request, Response};
 use url::Url;
 
+use super::kept::{self, Failed};
 use super::refusal::UrlRefusal;
 use super::resolver::{DIALLED, Guard, Undialled};
 
@@ -37,7 +39,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Whether nothing was sent for want of room on our side.
+    /// Whether there was no room on our side for a connection to send on.
     pub fn found_no_room(&self) -> bool {
         matches!(self.outcome, Outcome::Fault { fault: Fault::NoRoom, .. })
     }
@@ -79,8 +81,8 @@ pub enum Fault {
     Timeout,
     /// The URL may not be called (any more). No connection was made.
     Refused(UrlRefusal),
-    /// This process or its machine has no descriptor or memory left for a connection. Nothing was sent, no agent answers for
-    /// it, and it can be tried again when there is room.
+    /// This process or its machine has no descriptor or memory left for a connection. Nothing was sent on it, no agent answers
+    /// for it, and it can be tried again when there is room.
     NoRoom,
     /// Our own mistake: a header that HTTP can't carry. Nothing was sent, and no agent answers for it.
     Unsendable,
@@ -137,12 +139,15 @@ struct Received {
 /// A request that is ready to be sent.
 pub(super) struct Call<'a> {
     pub(super) client: &'a Client,
+    /// Keeps no connection, so that each is fresh: for what met the end of a kept one, where that may
+    /// be sent twice.
+    pub(super) fresh: Option<&'a Client>,
     /// Who judges the host; nobody at the operator's door.
     pub(super) guard: Option<&'a Guard>,
     pub(super) method: Method,
     pub(super) url: &'a Url,
     pub(super) headers: &'a [(&'static str, String)],
-    pub(super) body: Option<Body>,
+    pub(super) body: Option<Bytes>,
     pub(super) deadline: Duration,
     pub(super) cap_bytes: usize,
 }
@@ -175,19 +180,15 @@ impl Call<'_> {
     }
 
     async fn send(self, headers: HeaderMap, received: &mut Received) -> Result<(), Broken> {
-        let dialled = match self.guard {
-            None => None,
-            Some(guard) => guard.dialled(self.url).await.map_err(undialled)?,
+        let mut response = match (self.head(self.client, headers).await?, self.fresh) {
+            (Ok(response), _) => response,
+            (Err(Failed { met_an_end: true, .. }), Some(fresh)) => {
+                // The same once more, made of the same parts, for which the host is judged anew.
+                let headers = header_map(self.headers)?;
+                self.head(fresh, headers).await?.map_err(|failed| classified(failed.error))?
+            }
+            (Err(Failed { error, .. }), _) => return Err(classified(error)),
         };
-        let mut request = Request::new(self.method, self.url.clone());
-        *request.headers_mut() = headers;
-        *request.body_mut() = self.body;
-        let sending = self.client.execute(request);
-        let response = match dialled {
-            None => sending.await,
-            Some(dialled) => DIALLED.scope(dialled, sending).await,
-        };
-        let mut response = response.map_err(classified)?;
         received.status = Some(response.status().as_u16());
         if let Some(bytes) = response.content_length() {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -203,6 +204,22 @@ impl Call<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Judges the host, sends the request, and waits for the reply's head.
+    async fn head(&self, client: &Client, headers: HeaderMap) -> Result<Result<Response, Failed>, Broken> {
+        let dialled = match self.guard {
+            None => None,
+            Some(guard) => guard.dialled(self.url).await.map_err(undialled)?,
+        };
+        let mut request = Request::new(self.method.clone(), self.url.clone());
+        *request.headers_mut() = headers;
+        *request.body_mut() = self.body.clone().map(Into::into);
+        let sending = kept::execute(client, request);
+        Ok(match dialled {
+            None => sending.await,
+            Some(dialled) => DIALLED.scope(dialled, sending).await,
+        })
     }
 }
 
@@ -275,7 +292,9 @@ fn has_no_room(error: &io::Error) -> bool {
 }
 
 /// The error and all below it. `io::Error::source` passes over the very error it holds.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub(super) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     iter::successors(Some(error), |&error| match error.downcast_ref::<io::Error>().map(io::Error::get_ref) {
         Some(Some(held)) => Some(held),
         _ => error.source(),

@@ -2,12 +2,25 @@
 //! outside gave us, [`Operator`] for URLs from the settings.
 //!
 //! Here belong: which URLs and addresses may be called, the HTTP clients, deadlines and caps, and the
-//! names of what can break. Never here: what a request or a reply means, retries, queues, slots.
+//! names of what can break. Never here: what a request or a reply means, retries of what was answered
+//! badly, queues, slots.
 //!
 //! Invariants:
 //! - The untrusted door dials no address that was not checked for the very request that dials it, and
 //!   sends nothing over a kept connection before its host was checked again.
-//! - No redirect is followed, no proxy is asked, no cookie kept, no request sent twice.
+//! - No redirect is followed, no proxy is asked, no cookie kept.
+//! - No request is sent twice, but for this: one of the untrusted door that went out on a kept
+//!   connection, which was closed or reset before a reply's head was whole, is sent once more, the very
+//!   same bytes, on a connection that was dialled for it, after its host was checked again, under the
+//!   same deadline. The agent did nothing wrong: it may close after a reply that was good, and we had not
+//!   noticed yet, so a strike for "connection reset" (AA-032) would be one that no reply earned. It can
+//!   happen that the agent had taken the first one and that it sees both: it is asked to be idempotent
+//!   for a match and move (AA-039), and the nonce is the same, so that either answer would do. The first
+//!   one's connection has ended before the second is sent (AA-053). What fails on a connection that was
+//!   dialled for it is not sent again, and neither is anything of the operator's door, where nobody
+//!   promised that it may arrive twice.
+//! - Two ends are not told apart, as the HTTP client doesn't: that of a connection on which nothing came,
+//!   and that of one on which a reply's head had begun. After a status nothing is sent again.
 //! - No more of a body is held than the caller's cap; nothing waits longer than the caller's deadline.
 //! - The doors share no connection.
 
@@ -15,6 +28,7 @@ mod address;
 mod client;
 mod exchange;
 mod interfaces;
+mod kept;
 mod operator;
 mod refusal;
 mod resolver;
@@ -36,6 +50,7 @@ pub use untrusted::{CHECK_WAIT, Untrusted};
 pub use url::{EndpointUrl, URL_BYTES_MAX, UrlPolicy};
 
 use interfaces::OwnAddresses;
+use kept::NotingDials;
 use resolver::{Guard, Pinned, Unchecked};
 
 /// What the way out depends on.
@@ -97,13 +112,17 @@ impl Egress {
         };
         let guard = Arc::new(Guard::new(policy, own, strangers));
         let https_only = policy == UrlPolicy::Public;
-        let untrusted = client::builder(tls.clone())
-            .https_only(https_only)
-            .dns_resolver(Pinned(Arc::clone(&guard)))
-            .build()?;
+        let strangers = || {
+            client::builder(tls.clone())
+                .https_only(https_only)
+                .dns_resolver(Pinned(Arc::clone(&guard)))
+                .connector_layer(NotingDials)
+        };
+        let untrusted = strangers().build()?;
+        let fresh = strangers().pool_max_idle_per_host(0).build()?;
         let operator = client::builder(tls).dns_resolver(Unchecked(ours)).build()?;
         Ok(Self {
-            untrusted: Untrusted { client: untrusted, guard },
+            untrusted: Untrusted { client: untrusted, fresh, guard },
             operator: Operator { client: operator },
             policy,
         })

@@ -4,7 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::{Body, Client, Method};
+use axum::body::Bytes;
+use reqwest::{Client, Method};
 use url::Url;
 
 use super::exchange::{Call, Exchange};
@@ -95,7 +96,7 @@ impl Operator {
         &self,
         url: &OperatorUrl,
         headers: &[(&'static str, String)],
-        body: impl Into<Body>,
+        body: impl Into<Bytes>,
         deadline: Duration,
         cap_bytes: usize,
     ) -> Exchange {
@@ -107,11 +108,12 @@ impl Operator {
         method: Method,
         url: &'a OperatorUrl,
         headers: &'a [(&'static str, String)],
-        body: Option<Body>,
+        body: Option<Bytes>,
         deadline: Duration,
         cap_bytes: usize,
     ) -> Call<'a> {
-        let (client, guard, url) = (&self.client, None, &url.url);
-        Call { client, guard, method, url, headers, body, deadline, cap_bytes }
+        // Never twice: what these services are told need not bear it.
+        let (client, fresh, guard, url) = (&self.client, None, None, &url.url);
+        Call { client, fresh, guard, method, url, headers, body, deadline, cap_bytes }
     }
 }

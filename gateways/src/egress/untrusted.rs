@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::{Body, Client, Method};
+use axum::body::Bytes;
+use reqwest::{Client, Method};
 
 use super::exchange::{Call, Exchange};
 use super::refusal::UrlRefusal;
@@ -18,6 +19,8 @@ pub const CHECK_WAIT: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Untrusted {
     pub(super) client: Client,
+    /// The same, but for keeping connections.
+    pub(super) fresh: Client,
     pub(super) guard: Arc<Guard>,
 }
 
@@ -46,12 +49,15 @@ impl Untrusted {
     /// `content-length`, `accept: */*` and `accept-encoding: identity` besides.
     ///
     /// `deadline` covers everything from resolving to the last byte of the body; `cap_bytes` counts
-    /// the body after decoding. The request is sent once. AA-032, AA-034, AA-051, AA-052.
+    /// the body after decoding. The request is sent once, but for one that meets the end of a kept
+    /// connection before a reply's head was whole: that one goes out again, byte for byte, on a fresh
+    /// connection. So what is posted here must bear to arrive twice. AA-032, AA-034, AA-039, AA-051,
+    /// AA-052.
     pub async fn post(
         &self,
         url: &EndpointUrl,
         headers: &[(&'static str, String)],
-        body: impl Into<Body>,
+        body: impl Into<Bytes>,
         deadline: Duration,
         cap_bytes: usize,
     ) -> Exchange {
@@ -74,11 +80,12 @@ impl Untrusted {
         method: Method,
         url: &'a EndpointUrl,
         headers: &'a [(&'static str, String)],
-        body: Option<Body>,
+        body: Option<Bytes>,
         deadline: Duration,
         cap_bytes: usize,
     ) -> Call<'a> {
-        let (client, guard, url) = (&self.client, Some(&*self.guard), url.url());
-        Call { client, guard, method, url, headers, body, deadline, cap_bytes }
+        let (client, fresh, guard) = (&self.client, Some(&self.fresh), Some(&*self.guard));
+        let url = url.url();
+        Call { client, fresh, guard, method, url, headers, body, deadline, cap_bytes }
     }
 }

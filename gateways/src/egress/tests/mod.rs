@@ -4,6 +4,7 @@ mod addresses;
 mod doors;
 mod encodings;
 mod faults;
+mod kept;
 mod names;
 mod replies;
 mod tls;

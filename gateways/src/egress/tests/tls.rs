@@ -12,7 +12,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use super::{LONG, Server, answer, dev, fault, post, reply};
 use crate::egress::{Egress, EgressError, EgressOptions, Fault, Outcome};
 
-fn certificate(host: &str) -> CertifiedKey<KeyPair> {
+pub(super) fn certificate(host: &str) -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(vec![host.to_owned()]).unwrap()
 }
 
@@ -20,7 +20,8 @@ fn trusting(root: Vec<u8>) -> Egress {
     Egress::new(EgressOptions { dev: true, extra_roots: vec![root], ..EgressOptions::default() }).unwrap()
 }
 
-async fn secured(key: &CertifiedKey<KeyPair>, said: Vec<u8>, close_notify: bool) -> Server {
+/// The server's side of TLS with this certificate.
+pub(super) fn acceptor(key: &CertifiedKey<KeyPair>) -> TlsAcceptor {
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -30,7 +31,11 @@ async fn secured(key: &CertifiedKey<KeyPair>, said: Vec<u8>, close_notify: bool)
             PrivateKeyDer::Pkcs8(key.signing_key.serialize_der().into()),
         )
         .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+async fn secured(key: &CertifiedKey<KeyPair>, said: Vec<u8>, close_notify: bool) -> Server {
+    let acceptor = acceptor(key);
     let said: Arc<[u8]> = said.into();
     Server::talking(move |stream, seen| {
         let (acceptor, said) = (acceptor.clone(), Arc::clone(&said));
