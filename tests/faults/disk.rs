@@ -5,6 +5,7 @@ use arena_tests::{
     ServeOptions, Served,
     served::{PATIENCE, Stopped, poll_async},
 };
+use rusqlite::Connection;
 use std::{fs, path::Path, time::Instant};
 
 /// Serves through a shell that lets no file grow beyond so many blocks of 512 bytes. The signal that would end the process at
@@ -82,4 +83,34 @@ async fn a_data_folder_that_cannot_be_one_is_named() {
     for data in [file.clone(), file.join("beneath")] {
         serve_refused(&data).assert_says(&["the data folder", data.to_str().unwrap(), "cannot be used"]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_that_fails_acknowledges_nothing_and_ends_the_process_with_its_reason() {
+    let mut dice = Dice::new();
+    let mut arena = Served::start();
+    let load = Load::start(&arena, &mut dice, 4).await;
+    let clients = load.run(&arena, &mut dice, usize::MAX);
+    let enough = load.happened() + 40;
+    while load.happened() < enough {
+        poll_async().await;
+    }
+    // Another program writes in the journal's file and does not end: no append can be made durable any more.
+    let lock = Connection::open(crate::records::file(&arena.data)).unwrap();
+    lock.busy_timeout(PATIENCE).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let status = arena.wait();
+    clients.join_all().await;
+    lock.execute_batch("ROLLBACK").unwrap();
+    drop(lock);
+    let log = arena.log();
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(log.contains("whether record") && log.contains("database is locked"), "{log}");
+    let stopped = arena.kill();
+    let audit = stopped.audit();
+    assert_eq!(audit["holds"], true, "{audit}");
+    let arena = stopped.start();
+    load.assert_finished(&arena).await;
+    let stopped = arena.stop();
+    load.assert_once(&stopped.data);
 }

@@ -1,6 +1,7 @@
 //! Our outages: time that passes for the journal or the machine while no agent could be heard.
 
-use crate::{dice::Dice, player::Player};
+use crate::{dice::Dice, player::Player, records};
+use arena_schema::Event;
 use arena_tests::{Agent, ServeOptions, Served, served::poll_async};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -49,7 +50,17 @@ async fn an_agent_that_thinks_while_the_clock_jumps_an_hour_keeps_its_turn_and_i
     let replay = arena.finished(&id).await;
     assert_eq!(replay["status"], "finished", "{replay}");
     assert_eq!(strikes(&replay), [&Value::Null; 0]);
-    assert_eq!(arena.stop().audit()["holds"], true);
+    let stopped = arena.stop();
+    assert_eq!(stopped.audit()["holds"], true);
+    let events = records::all(&stopped.data).into_iter().flat_map(|record| record.events);
+    let outages: Vec<u64> = events
+        .filter_map(|event| match event {
+            // Stamps are some microseconds ahead of a clock that stands.
+            Event::SequencerAnnounced(event) => Some((event.outage_us / 1_000 + HOUR_MS / 2) / HOUR_MS),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(outages, [0, 1, 1, 1], "an advance is an outage of ours, announced as one");
 }
 
 #[tokio::test]

@@ -1,11 +1,10 @@
 //! An arena that does not start, and what it says.
 
-use arena_tests::served::{PATIENCE, binary, poll};
+use arena_tests::served::binary;
 use std::{
-    io::Read,
+    io::{BufRead, BufReader},
     path::Path,
     process::{Command, Output, Stdio},
-    time::Instant,
 };
 
 /// What a process said when it refused to serve a data folder, with its exit code.
@@ -28,22 +27,19 @@ pub(crate) fn serve_refused(data: &Path) -> Refusal {
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let begun = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break Some(status);
-        }
-        if begun.elapsed() > PATIENCE {
+    let mut said = String::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok) {
+        let serves = line.starts_with("listening on");
+        said += &line;
+        said.push('\n');
+        if serves {
             child.kill().unwrap();
             child.wait().unwrap();
-            break None;
+            panic!("it serves what it should refuse:\n{said}");
         }
-        poll();
-    };
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    let status = status.unwrap_or_else(|| panic!("it serves what it should refuse:\n{said}"));
-    assert!(!said.contains("listening on"), "it served first:\n{said}");
+    }
+    // Its standard error ends with it.
+    let status = child.wait().unwrap();
     assert!(!said.contains("panicked"), "a refusal is no panic:\n{said}");
     Refusal { code: status.code(), said }
 }
