@@ -34,6 +34,9 @@ pub enum DecodeError {
     },
 }
 
+/// Up to here a run is copied byte by byte.
+const SHORT_RUN_BYTES: usize = 4;
+
 /// Appends to a buffer that the caller keeps, so that encoding a body allocates nothing.
 struct Append<'a>(&'a mut Vec<u8>);
 
@@ -46,7 +49,12 @@ impl Flavor for Append<'_> {
     }
 
     fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(bytes);
+        // Most runs are the one to three bytes of a small number, for which a call of the copying routine is dear.
+        if bytes.len() <= SHORT_RUN_BYTES {
+            self.0.extend(bytes.iter().copied());
+        } else {
+            self.0.extend_from_slice(bytes);
+        }
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use axum::{
 pub(super) async fn file(Path(name): Path<String>) -> Result<Response, Problem> {
     let (kind, text) = match name.as_str() {
         "arena.css" => ("text/css; charset=utf-8", include_str!("assets/arena.css")),
+        "arena.svg" => ("image/svg+xml", include_str!("assets/arena.svg")),
         "match.js" => ("text/javascript; charset=utf-8", include_str!("assets/match.js")),
         _ => return Err(Problem::not_found("file")),
     };

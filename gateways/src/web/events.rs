@@ -6,13 +6,13 @@ use arena_projectors::{ReplayEvent, What};
 use arena_schema::id::MatchId;
 use axum::{
     extract::{Path, Query, State},
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
     response::{
-        Sse,
+        IntoResponse, Response, Sse,
         sse::{Event, KeepAlive},
     },
 };
-use futures::{Stream, StreamExt, stream};
+use futures::{StreamExt, stream};
 use serde::Deserialize;
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 use tokio::sync::broadcast::error::RecvError;
@@ -25,14 +25,14 @@ pub(super) struct From {
     after: Option<u32>,
 }
 
-/// From the event behind `Last-Event-ID` or `after` on, until the match's end.
+/// From the event behind `Last-Event-ID` or `after` on, until the match's end; 204 where nothing comes any more.
 pub(super) async fn stream(
     State(arena): State<Arena>,
     Path(id): Path<String>,
     Query(from): Query<From>,
     headers: HeaderMap,
     caller: Option<Caller>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<Response, Problem> {
     let id = MatchId::parse(&id).ok_or_else(|| Problem::not_found("match"))?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let after = resumed.or(from.after).unwrap_or_default();
@@ -41,21 +41,26 @@ pub(super) async fn stream(
     let changes = arena.views().changes();
     arena.read_own_writes().await?;
     let known = arena.read_views(move |views| views.match_summary(&id)).await?;
-    known.ok_or_else(|| Problem::not_found("match"))?;
+    let known = known.ok_or_else(|| Problem::not_found("match"))?;
+    if known.result.is_some() && known.events <= after {
+        // What tells an `EventSource` not to ask again.
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
 
     let stopping = arena.streams_stopping();
     let following =
         Following { arena, id, viewer, after, changes, ready: VecDeque::new(), ended: false, first: true };
     let events = stream::unfold(following, |mut following| async {
         let event = following.next().await?;
-        Some((Ok(event), following))
+        Some((Ok::<_, Infallible>(event), following))
     });
     let events = events.take_until(async move {
         let mut stopping = stopping;
         // Ended with the process, a client asks again from where it was.
         let _ = stopping.wait_for(|stopping| *stopping).await;
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    Ok(sse.into_response())
 }
 
 struct Following {

@@ -11,6 +11,7 @@ pub(super) fn page(title: &str, content: &Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) }
+                link rel="icon" href="/assets/arena.svg";
                 link rel="stylesheet" href="/assets/arena.css";
             }
             body {

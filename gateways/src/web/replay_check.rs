@@ -5,6 +5,7 @@ use arena_engine::{
     games::{GameCode, Outcome, Position, Seat},
     matches::STRIKES_MAX,
 };
+use arena_schema::command::matches::StrikeCause;
 use serde_json::Value;
 
 /// What was re-run.
@@ -76,6 +77,10 @@ pub fn check(replay: &Value) -> Result<Checked, String> {
                 plies += 1;
             }
             "strike" => {
+                let cause = text(event, "cause").unwrap_or_default();
+                if StrikeCause::from_name(&cause).is_none() {
+                    return Err(at(format!("{cause:?} is no cause of a strike")));
+                }
                 let count = &mut strikes[seat.index()];
                 *count += 1;
                 if event["strikes"].as_u64() != Some(u64::from(*count)) {

@@ -60,6 +60,7 @@ async fn an_altered_replay_is_refused_whatever_was_altered() {
         ("the end left out", |replay| drop(replay["events"].as_array_mut().unwrap().pop())),
         ("a strike more", |replay| replay["events"][2]["strikes"] = json!(2)),
         ("a strike of the other", |replay| replay["events"][2]["seat"] = json!("O")),
+        ("a cause that is none", |replay| replay["events"][2]["cause"] = json!("rain")),
         ("another winner", |replay| replay["result"]["winner"] = json!("O")),
         ("another winner at the end", |replay| replay["events"][8]["winner"] = json!("O")),
         ("another reason", |replay| replay["result"]["reason"] = json!("draw")),

@@ -96,10 +96,7 @@ impl Browser {
             let answer: Value = serde_json::from_slice(&bytes).unwrap();
             let complaints = ["Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed"];
             let complains = answer["method"].as_str().is_some_and(|method| complaints.contains(&method));
-            // The icon is the browser's own wish, not the page's.
-            let icon =
-                answer["params"]["entry"]["url"].as_str().is_some_and(|url| url.ends_with("/favicon.ico"));
-            if complains && !icon {
+            if complains {
                 self.complaints.push(answer["params"].clone());
             }
             if answer["id"] == self.asked {
