@@ -118,7 +118,7 @@ impl Arena {
         let (handle, producer) = (sequencer.handle().clone(), sequencer.producer());
 
         sweep(&vault, &handle)?;
-        let directory = Directory::new(handle.clone(), views.clone(), egress.policy());
+        let directory = Directory::new(handle.clone(), views.clone(), egress.clone());
         let court = Court {
             handle: handle.clone(),
             producer: producer.clone(),
@@ -228,14 +228,27 @@ impl Arena {
     /// # Errors
     /// A [`Problem`]: the queue is full, the engine refuses, or the outcome is unknown.
     pub async fn submit(&self, submission: Submission) -> Result<Vec<Event>, Problem> {
-        let keyed = submission.second_key.is_some();
-        let refused =
-            arena_engine::refusal(&self.handle().state(), submission.credential, keyed, &submission.command);
-        if let Some(rejection) = refused {
-            return Err(Problem::rejected(rejection));
+        let mut events = self.submit_together(vec![submission]).await?;
+        events.pop().ok_or_else(|| Problem::internal("a command had no outcome"))
+    }
+
+    /// The same for commands that stand in one record.
+    ///
+    /// # Errors
+    /// The [`Problem`] of the first that is refused.
+    pub async fn submit_together(&self, submissions: Vec<Submission>) -> Result<Vec<Vec<Event>>, Problem> {
+        {
+            let state = self.handle().state();
+            for Submission { command, credential, second_key, .. } in &submissions {
+                if let Some(rejection) =
+                    arena_engine::refusal(&state, *credential, second_key.is_some(), command)
+                {
+                    return Err(Problem::rejected(rejection));
+                }
+            }
         }
-        let outcome = self.0.producer.try_submit(vec![submission])?.outcome().await?;
-        outcome.result.map_err(Problem::rejected)
+        let outcomes = self.0.producer.try_submit(submissions)?.outcomes().await?;
+        outcomes.into_iter().map(|outcome| outcome.result.map_err(Problem::rejected)).collect()
     }
 
     /// Waits until the views have all that the state has.

@@ -1,6 +1,6 @@
 //! Who an agent is and where it is reached, in clear: read from the views, kept at hand while the state still says the same.
 
-use crate::egress::{EndpointUrl, UrlPolicy, UrlRefusal};
+use crate::egress::{Egress, EndpointUrl, Untrusted, UrlRefusal};
 use arena_journal::Handle;
 use arena_projectors::{ViewError, Views};
 use arena_schema::{
@@ -14,12 +14,12 @@ use std::{
 };
 
 /// How many cards are kept at hand.
-const CARDS_MAX: usize = 65_536;
+const CARDS_MAX: usize = 8_192;
 /// How long a look-up waits for the view; it is behind by milliseconds as a rule.
 const VIEW_WAIT: Duration = Duration::from_secs(10);
 
 /// What is needed of an agent to ask it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Card {
     /// Its external id, whose key seals what it writes.
     pub id: AgentId,
@@ -31,6 +31,8 @@ pub struct Card {
     pub protocol: Protocol,
     /// Where it is reached; why not, where its URL is one that may not be called (any more).
     pub endpoint: Option<Result<EndpointUrl, UrlRefusal>>,
+    /// The way out to it, with connections that it shares with no other agent.
+    pub line: Untrusted,
     as_of: Option<TextRef>,
 }
 
@@ -41,6 +43,9 @@ pub enum LookUpError {
     /// The state has no such agent.
     #[error("there is no such agent")]
     Unknown,
+    /// There is no way out to it.
+    #[error("the way out cannot be set up: {0}")]
+    Line(String),
     /// The view is behind, or cannot be read.
     #[error("the view of the agents cannot be read: {0}")]
     View(String),
@@ -51,14 +56,14 @@ pub enum LookUpError {
 pub struct Directory {
     handle: Handle,
     views: Views,
-    policy: UrlPolicy,
+    egress: Egress,
     cards: Arc<Mutex<HashMap<AgentKey, Arc<Card>>>>,
 }
 
 impl Directory {
-    /// Over the state and the views; `policy` says which URLs may be called.
-    pub fn new(handle: Handle, views: Views, policy: UrlPolicy) -> Self {
-        Self { handle, views, policy, cards: Arc::default() }
+    /// Over the state and the views, and the way out.
+    pub fn new(handle: Handle, views: Views, egress: Egress) -> Self {
+        Self { handle, views, egress, cards: Arc::default() }
     }
 
     /// An agent's card, as the state has it now.
@@ -90,7 +95,8 @@ impl Directory {
             handle: row.handle.as_str().to_owned(),
             name: row.name,
             protocol: row.protocol,
-            endpoint: row.endpoint.map(|url| EndpointUrl::parse(&url, self.policy)),
+            endpoint: row.endpoint.map(|url| EndpointUrl::parse(&url, self.egress.policy())),
+            line: self.egress.untrusted().line().map_err(|why| LookUpError::Line(why.to_string()))?,
             as_of: endpoint,
         });
         let mut cards = self.cards();

@@ -70,7 +70,11 @@ pub fn parse(text: &str, as_handle: bool) -> Result<Name, NameRefusal> {
     if as_handle && !is_handle(text) {
         return Err(NameRefusal::NoHandle);
     }
-    let slug = slug(display);
+    let slug = if as_handle {
+        Handle::parse(&display.to_ascii_lowercase()).ok_or(NameRefusal::NoHandle)?
+    } else {
+        slug(display)
+    };
     if slug.as_str().len() == 24 && slug.as_str().bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(NameRefusal::LooksLikeAddress);
     }
@@ -135,6 +139,9 @@ mod tests {
     #[test]
     fn an_agentarena_name_is_a_handle_to_the_letter() {
         assert_eq!(parse("Left-1", true).unwrap().display, "Left-1");
+        for name in ["-ABC-", "---", "_1_"] {
+            assert_eq!(parse(name, true).unwrap().slug.as_str(), name.to_ascii_lowercase(), "to the letter");
+        }
         for none in ["ab", "with space", "ünï", " left", "x23456789012345678901234567890123"] {
             assert_eq!(parse(none, true), Err(NameRefusal::NoHandle), "{none:?}");
         }

@@ -1,6 +1,6 @@
 //! Registration, an agent's profile, and what its own key may change.
 
-use super::{body::Body, caller::Caller};
+use super::{InPath, InQuery, body::Body, caller::Caller};
 use crate::{
     arena::Arena,
     egress::EndpointUrl,
@@ -20,11 +20,7 @@ use arena_schema::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, Protocol, PublicSlug,
     },
 };
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -250,9 +246,18 @@ pub(super) struct Page {
 /// `GET /api/v1/agents`: by slug, a hundred at a time; `after` goes on behind a slug.
 pub(super) async fn list(
     State(arena): State<Arena>,
-    Query(page): Query<Page>,
+    InQuery(page): InQuery<Page>,
 ) -> Result<Json<Value>, Problem> {
-    let after = page.after.and_then(|slug| Handle::parse(&slug));
+    let after = match page.after {
+        Some(slug) => Some(Handle::parse(&slug).ok_or_else(|| {
+            Problem::new(
+                StatusCode::BAD_REQUEST,
+                "invalid_parameter",
+                "`after` is the slug that a page ended with.",
+            )
+        })?),
+        None => None,
+    };
     let rows = arena.read_views(move |views| views.agents(after.as_ref(), LIST_ROWS_MAX)).await?;
     let next = (rows.len() == LIST_ROWS_MAX as usize)
         .then(|| rows.last().map(|row| row.handle.to_string()))
@@ -263,7 +268,7 @@ pub(super) async fn list(
 /// `GET /api/v1/agents/{slug}`: the public profile; with the agent's own key also its address and its last failures.
 pub(super) async fn show(
     State(arena): State<Arena>,
-    Path(slug): Path<String>,
+    InPath(slug): InPath,
     caller: Option<Caller>,
 ) -> Result<Json<Value>, Problem> {
     let agent = named(&arena, &slug)?;
@@ -303,7 +308,7 @@ pub(super) struct Changing {
 /// agentarena/1 agent signs nothing, so its api_key is the secret there is. A refused address changes nothing.
 pub(super) async fn set_endpoint(
     State(arena): State<Arena>,
-    Path(slug): Path<String>,
+    InPath(slug): InPath,
     caller: Caller,
     Body(body): Body<Changing>,
 ) -> Result<Json<Value>, Problem> {
@@ -315,6 +320,7 @@ pub(super) async fn set_endpoint(
         None => None,
     };
     let rotate = body.rotate_secret || (url.is_none() && challenges.is_none());
+    let mut submissions = Vec::new();
     if url.is_some() || challenges.is_some() {
         let id = arena.agent_id(agent).ok_or_else(|| Problem::not_found("agent"))?;
         let sealed = match url.clone() {
@@ -332,15 +338,17 @@ pub(super) async fn set_endpoint(
         let mut submission =
             Submission::new(SetEndpoint { agent, endpoint, challenges }).by(caller.credential);
         submission.texts.extend(text);
-        arena.submit(submission).await?;
+        submissions.push(submission);
     }
     let mut value = json!({});
     if rotate {
         let api_key = secrets::draw("arena");
         let credential = NewCredential { kind: CredentialKind::ApiKey, hash: SecretHash::of(&api_key) };
-        arena.submit(Submission::new(RotateCredential { agent, credential }).by(caller.credential)).await?;
+        submissions.push(Submission::new(RotateCredential { agent, credential }).by(caller.credential));
         value["api_key"] = json!(api_key);
     }
+    // In one record: both happen, or neither.
+    arena.submit_together(submissions).await?;
     arena.read_own_writes().await?;
     let row = arena.read_views(move |views| views.agent(agent)).await?;
     let row = row.ok_or_else(|| Problem::not_found("agent"))?;

@@ -3,8 +3,8 @@
 use crate::problem::Problem;
 use axum::{
     body::Bytes,
-    extract::{FromRequest, Request},
-    http::StatusCode,
+    extract::{FromRequest, FromRequestParts, Path, Query, Request},
+    http::{StatusCode, request::Parts},
 };
 use serde::de::DeserializeOwned;
 
@@ -31,6 +31,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             }
         })?;
         let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes.as_ref() };
+        if serde_json::from_slice::<serde_json::Value>(bytes).is_ok_and(|value| !value.is_object()) {
+            let detail = "The body is JSON, but no object.";
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_body", detail));
+        }
         serde_json::from_slice(bytes).map(Self).map_err(|why| {
             if why.is_data() {
                 Problem::new(
@@ -41,6 +45,33 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             } else {
                 Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("The body is not JSON: {why}."))
             }
+        })
+    }
+}
+
+/// What stands in the place of a route's one variable.
+pub(crate) struct InPath(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for InPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        path.map(|Path(text)| Self(text)).map_err(|_| Problem::not_found("page"))
+    }
+}
+
+/// The parameters behind the question mark.
+pub(crate) struct InQuery<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for InQuery<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = Query::<T>::from_request_parts(parts, state).await;
+        query.map(|Query(value)| Self(value)).map_err(|why| {
+            let detail = format!("A parameter does not fit: {}.", why.body_text());
+            Problem::new(StatusCode::BAD_REQUEST, "invalid_parameter", detail)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Opening matches and looking at them.
 
 use super::{
+    InPath,
     agents::{deadline_ms, opened},
     body::Body,
     caller::Caller,
@@ -12,11 +13,7 @@ use arena_schema::{
     command::matches::{First, OpenMatch},
     id::{self, AgentKey, Handle, MatchId, Seed},
 };
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -135,7 +132,7 @@ fn agent(arena: &Arena, slug: &str) -> Result<AgentKey, Problem> {
 }
 
 /// `GET /api/v1/matches/{id}`: how it stands.
-pub(super) async fn show(State(arena): State<Arena>, Path(id): Path<String>) -> Result<Json<Value>, Problem> {
+pub(super) async fn show(State(arena): State<Arena>, InPath(id): InPath) -> Result<Json<Value>, Problem> {
     let id = MatchId::parse(&id).ok_or_else(|| Problem::not_found("match"))?;
     arena.read_own_writes().await?;
     let found = arena.read_views(move |views| views.replay(&id, None)).await?;

@@ -14,7 +14,7 @@ use axum::{
     routing::{get, post},
 };
 
-pub(crate) use body::BODY_BYTES_MAX;
+pub(crate) use body::{BODY_BYTES_MAX, InPath, InQuery};
 
 /// The routes of the API.
 pub fn routes() -> Router<Arena> {

@@ -15,6 +15,9 @@ use super::EgressError;
 /// How many idle connections are kept for one host and port.
 pub const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 1024;
 
+/// The same for a line of one endpoint's own, which is asked one thing at a time.
+pub const IDLE_CONNECTIONS_PER_LINE: usize = 1;
+
 /// How long an idle connection is kept. Shorter than the common servers keep theirs (gunicorn 2 s,
 /// Node and uvicorn 5 s): a request that meets a connection just being closed is a reset, and has to
 /// be sent a second time.

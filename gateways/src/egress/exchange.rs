@@ -14,7 +14,7 @@ use url::Url;
 
 use super::kept::{self, Failed};
 use super::refusal::UrlRefusal;
-use super::resolver::{DIALLED, Guard, Undialled};
+use super::resolver::{DIALLED, Guard, Slot, Undialled};
 
 /// The most bytes of a fault's `detail`.
 const DETAIL_BYTES_MAX: usize = 200;
@@ -160,9 +160,14 @@ impl Call<'_> {
             Ok(headers) => headers,
             Err(broken) => return concluded(Duration::ZERO, Err(broken), received),
         };
+        // Before the clock starts: the wait for a place among the lookups is our queue's.
+        let slot = match self.guard {
+            Some(guard) => guard.slot(self.url).await,
+            None => None,
+        };
         let mut spent = Spent::start();
         let result = {
-            let mut sending = pin!(self.send(headers, &mut received));
+            let mut sending = pin!(self.send(headers, slot, &mut received));
             loop {
                 let wait = SLICE.min(deadline.saturating_sub(spent.so_far));
                 let result = tokio::time::timeout(wait, &mut sending).await;
@@ -179,13 +184,18 @@ impl Call<'_> {
         concluded(spent.so_far, result, received)
     }
 
-    async fn send(self, headers: HeaderMap, received: &mut Received) -> Result<(), Broken> {
-        let mut response = match (self.head(self.client, headers).await?, self.fresh) {
+    async fn send(
+        self,
+        headers: HeaderMap,
+        slot: Option<Slot>,
+        received: &mut Received,
+    ) -> Result<(), Broken> {
+        let mut response = match (self.head(self.client, headers, slot).await?, self.fresh) {
             (Ok(response), _) => response,
             (Err(Failed { met_an_end: true, .. }), Some(fresh)) => {
                 // The same once more, made of the same parts, for which the host is judged anew.
                 let headers = header_map(self.headers)?;
-                self.head(fresh, headers).await?.map_err(|failed| classified(failed.error))?
+                self.head(fresh, headers, None).await?.map_err(|failed| classified(failed.error))?
             }
             (Err(Failed { error, .. }), _) => return Err(classified(error)),
         };
@@ -207,10 +217,15 @@ impl Call<'_> {
     }
 
     /// Judges the host, sends the request, and waits for the reply's head.
-    async fn head(&self, client: &Client, headers: HeaderMap) -> Result<Result<Response, Failed>, Broken> {
+    async fn head(
+        &self,
+        client: &Client,
+        headers: HeaderMap,
+        slot: Option<Slot>,
+    ) -> Result<Result<Response, Failed>, Broken> {
         let dialled = match self.guard {
             None => None,
-            Some(guard) => guard.dialled(self.url).await.map_err(undialled)?,
+            Some(guard) => guard.dialled(self.url, slot).await.map_err(undialled)?,
         };
         let mut request = Request::new(self.method.clone(), self.url.clone());
         *request.headers_mut() = headers;

@@ -41,17 +41,17 @@ use std::io;
 use std::sync::Arc;
 
 pub use address::{AddressKind, forbidden};
-pub use client::{CONNECTION_IDLE_MAX, IDLE_CONNECTIONS_PER_HOST_MAX};
+pub use client::{CONNECTION_IDLE_MAX, IDLE_CONNECTIONS_PER_HOST_MAX, IDLE_CONNECTIONS_PER_LINE};
 pub use exchange::{Exchange, Fault, Outcome};
 pub use operator::{Operator, OperatorUrl};
 pub use refusal::UrlRefusal;
-pub use resolver::{Resolve, SystemResolver};
+pub use resolver::{Resolve, Slot, SystemResolver};
 pub use untrusted::{CHECK_WAIT, Untrusted};
 pub use url::{EndpointUrl, URL_BYTES_MAX, UrlPolicy};
 
 use interfaces::OwnAddresses;
 use kept::NotingDials;
-use resolver::{Guard, Pinned, Unchecked};
+use resolver::{CHECKS_MAX, Guard, LOOKUPS_MAX, Pinned, Unchecked};
 
 /// What the way out depends on.
 #[derive(Default)]
@@ -102,27 +102,31 @@ impl Egress {
     pub fn new(options: EgressOptions) -> Result<Self, EgressError> {
         let EgressOptions { dev, extra_roots, resolver } = options;
         let policy = UrlPolicy::of(dev);
-        let own = OwnAddresses::new().map_err(EgressError::Interfaces)?;
+        let addresses = Arc::new(OwnAddresses::new().map_err(EgressError::Interfaces)?);
         let tls = client::tls(&extra_roots)?;
-        // Each door has its own lookups, so that silent names of strangers hold up none of ours.
-        let system = || Arc::new(SystemResolver::default());
-        let [strangers, ours]: [Arc<dyn Resolve>; 2] = match resolver {
-            Some(resolver) => [Arc::clone(&resolver), resolver],
-            None => [system(), system()],
+        let resolver = resolver.unwrap_or_else(|| Arc::new(SystemResolver));
+        // Each has its own places among the lookups, so that silent names of strangers hold up none of ours, nor
+        // registrations those who play.
+        let guard = |lookups_max| {
+            Arc::new(Guard::new(policy, Arc::clone(&addresses), Arc::clone(&resolver), lookups_max))
         };
-        let guard = Arc::new(Guard::new(policy, own, strangers));
+        let (requests, checks, ours) = (guard(LOOKUPS_MAX), guard(CHECKS_MAX), guard(LOOKUPS_MAX));
         let https_only = policy == UrlPolicy::Public;
-        let strangers = || {
-            client::builder(tls.clone())
-                .https_only(https_only)
-                .dns_resolver(Pinned(Arc::clone(&guard)))
-                .connector_layer(NotingDials)
+        let strangers = {
+            let (tls, requests) = (tls.clone(), Arc::clone(&requests));
+            move || {
+                client::builder(tls.clone())
+                    .https_only(https_only)
+                    .dns_resolver(Pinned(Arc::clone(&requests)))
+                    .connector_layer(NotingDials)
+            }
         };
         let untrusted = strangers().build()?;
         let fresh = strangers().pool_max_idle_per_host(0).build()?;
         let operator = client::builder(tls).dns_resolver(Unchecked(ours)).build()?;
+        let own = Arc::new(strangers);
         Ok(Self {
-            untrusted: Untrusted { client: untrusted, fresh, guard },
+            untrusted: Untrusted { client: untrusted, fresh, guard: requests, checks, own },
             operator: Operator { client: operator },
             policy,
         })

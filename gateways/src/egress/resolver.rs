@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolving};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::{Host, Url};
 
 use super::address::AddressKind;
@@ -16,34 +16,37 @@ use super::interfaces::OwnAddresses;
 use super::refusal::UrlRefusal;
 use super::url::{UrlPolicy, judge};
 
-/// How many lookups may be open at the system at once. It has no timeout that we could set, so a
-/// name whose servers are silent holds one for as long as the system likes.
-const LOOKUPS_MAX: usize = 256;
+/// How many lookups for requests may be open at the system at once. It has no timeout that we could
+/// set, so a name whose servers are silent holds one for as long as the system likes. The wait for a
+/// place among them is our queue's, and counts against nobody (AA-054).
+pub(super) const LOOKUPS_MAX: usize = 256;
+/// The same for registrations, which anybody may ask for: they hold up no request.
+pub(super) const CHECKS_MAX: usize = 32;
 
 /// Turns names into addresses. Tests bring their own.
 pub trait Resolve: Send + Sync + 'static {
     /// All addresses of the name, of both families, in the order to try them.
     ///
     /// The error is the resolver's: an unknown name, or no answer from its servers.
-    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
+    ///
+    /// `slot` is the lookup's place among those that may be open, to be given back when nothing is
+    /// done for it any more.
+    fn resolve<'a>(&'a self, host: &'a str, slot: Slot) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// A place among the lookups that may be open at once; given back when it is dropped.
+#[derive(Debug)]
+pub struct Slot {
+    _permit: OwnedSemaphorePermit,
 }
 
 /// The system's resolver, with its hosts file.
-#[derive(Debug)]
-pub struct SystemResolver {
-    slots: Arc<Semaphore>,
-}
-
-impl Default for SystemResolver {
-    fn default() -> Self {
-        Self { slots: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
-    }
-}
+#[derive(Debug, Default)]
+pub struct SystemResolver;
 
 impl Resolve for SystemResolver {
-    fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+    fn resolve<'a>(&'a self, host: &'a str, slot: Slot) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
-            let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(io::Error::other)?;
             let host = host.to_owned();
             // Not tokio's lookup_host: the slot must be held until the thread is free again, also
             // when nobody waits for the answer any more.
@@ -66,18 +69,37 @@ pub(super) enum Undialled {
 /// The judgement of hosts for the untrusted door.
 pub(super) struct Guard {
     policy: UrlPolicy,
-    own: OwnAddresses,
+    own: Arc<OwnAddresses>,
     resolver: Arc<dyn Resolve>,
+    slots: Arc<Semaphore>,
 }
 
 impl Guard {
-    pub(super) fn new(policy: UrlPolicy, own: OwnAddresses, resolver: Arc<dyn Resolve>) -> Self {
-        Self { policy, own, resolver }
+    pub(super) fn new(
+        policy: UrlPolicy,
+        own: Arc<OwnAddresses>,
+        resolver: Arc<dyn Resolve>,
+        lookups_max: usize,
+    ) -> Self {
+        Self { policy, own, resolver, slots: Arc::new(Semaphore::new(lookups_max)) }
+    }
+
+    /// Waits for a lookup's place; none where the host is an address and nothing is looked up.
+    pub(super) async fn slot(&self, url: &Url) -> Option<Slot> {
+        match url.host() {
+            Some(Host::Domain(_)) => Some(self.place().await),
+            _ => None,
+        }
+    }
+
+    async fn place(&self) -> Slot {
+        let permit = Arc::clone(&self.slots).acquire_owned().await;
+        Slot { _permit: permit.expect("nobody closes the places") }
     }
 
     /// The addresses to dial for this URL: `None` where the host is an address itself, for which the
     /// HTTP client asks nobody.
-    pub(super) async fn dialled(&self, url: &Url) -> Result<Option<Dialled>, Undialled> {
+    pub(super) async fn dialled(&self, url: &Url, slot: Option<Slot>) -> Result<Option<Dialled>, Undialled> {
         match (url.scheme(), self.policy) {
             ("https", _) | ("http", UrlPolicy::Dev) => {}
             // A URL that was registered while the arena ran with --dev.
@@ -88,7 +110,11 @@ impl Guard {
         }
         let literal = match url.host() {
             Some(Host::Domain(name)) => {
-                let addresses = self.addresses(name).await?;
+                let slot = match slot {
+                    Some(slot) => slot,
+                    None => self.place().await,
+                };
+                let addresses = self.addresses(name, slot).await?;
                 return Ok(Some(Dialled { host: name.to_owned(), addresses }));
             }
             Some(Host::Ipv4(address)) => IpAddr::V4(address),
@@ -109,8 +135,8 @@ impl Guard {
     }
 
     /// All addresses of a name, none of them forbidden, at least one.
-    async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, Undialled> {
-        let addresses = self.resolver.resolve(name).await.map_err(Undialled::Lookup)?;
+    async fn addresses(&self, name: &str, slot: Slot) -> Result<Vec<IpAddr>, Undialled> {
+        let addresses = self.resolver.resolve(name, slot).await.map_err(Undialled::Lookup)?;
         for &address in &addresses {
             if let Some(kind) = self.judge(address) {
                 let host = name.to_owned();
@@ -156,7 +182,8 @@ impl reqwest::dns::Resolve for Pinned {
         // Asked from elsewhere than a request of ours: the name is resolved and checked here.
         let guard = Arc::clone(&self.0);
         Box::pin(async move {
-            match guard.addresses(name.as_str()).await {
+            let slot = guard.place().await;
+            match guard.addresses(name.as_str(), slot).await {
                 Ok(addresses) => Ok(dialable(addresses)),
                 Err(Undialled::Refused(refusal)) => Err(refusal.into()),
                 Err(Undialled::Lookup(error)) => Err(error.into()),
@@ -166,12 +193,15 @@ impl reqwest::dns::Resolve for Pinned {
 }
 
 /// The HTTP client's resolver for the operator's door: nothing is refused.
-pub(super) struct Unchecked(pub(super) Arc<dyn Resolve>);
+pub(super) struct Unchecked(pub(super) Arc<Guard>);
 
 impl reqwest::dns::Resolve for Unchecked {
     fn resolve(&self, name: Name) -> Resolving {
-        let resolver = Arc::clone(&self.0);
-        Box::pin(async move { Ok(dialable(resolver.resolve(name.as_str()).await?)) })
+        let guard = Arc::clone(&self.0);
+        Box::pin(async move {
+            let slot = guard.place().await;
+            Ok(dialable(guard.resolver.resolve(name.as_str(), slot).await?))
+        })
     }
 }
 

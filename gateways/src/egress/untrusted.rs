@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use reqwest::{Client, Method};
+use reqwest::{Client, ClientBuilder, Method};
 
+use super::EgressError;
+use super::client::IDLE_CONNECTIONS_PER_LINE;
 use super::exchange::{Call, Exchange};
 use super::refusal::UrlRefusal;
 use super::resolver::{Guard, Undialled};
@@ -22,9 +24,23 @@ pub struct Untrusted {
     /// The same, but for keeping connections.
     pub(super) fresh: Client,
     pub(super) guard: Arc<Guard>,
+    /// Judges what is only to be registered: its lookups hold up no request.
+    pub(super) checks: Arc<Guard>,
+    /// Makes another client like `client`.
+    pub(super) own: Arc<dyn Fn() -> ClientBuilder + Send + Sync>,
 }
 
 impl Untrusted {
+    /// The same door with kept connections of its own, which no request through another one meets: for one
+    /// endpoint. What an agent leaves behind on a connection is then read by nobody else.
+    ///
+    /// # Errors
+    /// [`EgressError::Client`].
+    pub fn line(&self) -> Result<Self, EgressError> {
+        let client = (self.own)().pool_max_idle_per_host(IDLE_CONNECTIONS_PER_LINE).build()?;
+        Ok(Self { client, ..self.clone() })
+    }
+
     /// Resolves the host and judges all its addresses, for registration. No connection is made, and
     /// at most [`CHECK_WAIT`] is waited for. AA-050, LX-030.
     ///
@@ -32,7 +48,7 @@ impl Untrusted {
     /// The [`UrlRefusal`], also where the name can't be looked up or has no address.
     pub async fn check(&self, url: &EndpointUrl) -> Result<(), UrlRefusal> {
         let host = || url.url().host_str().unwrap_or_default().to_owned();
-        match tokio::time::timeout(CHECK_WAIT, self.guard.dialled(url.url())).await {
+        match tokio::time::timeout(CHECK_WAIT, self.checks.dialled(url.url(), None)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(Undialled::Refused(refusal))) => Err(refusal),
             Ok(Err(Undialled::Lookup(error))) => {

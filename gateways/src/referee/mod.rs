@@ -9,7 +9,7 @@ use crate::{directory::Directory, egress::Egress, house::HousePool};
 use arena_journal::{Followed, Follower, Handle, Producer, Texts};
 use arena_schema::{Event, command::matches::TurnRef, id::RecordNumber};
 use lanes::Lanes;
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
@@ -72,16 +72,27 @@ impl Follower for RefereeFollower {
 pub async fn run(court: Arc<Court>, mut docket: Docket, mut stopping: watch::Receiver<bool>) {
     let mut lanes = Lanes::default();
     let mut asked = JoinSet::new();
+    // What each task is at, so that one that fails leaves no lane closed and no match stuck.
+    let mut under_way = HashMap::new();
     loop {
         tokio::select! {
             record = docket.records.recv() => match record {
                 Some(record) => take_up(&court, &record, &mut lanes),
                 None => break,
             },
-            Some(done) = asked.join_next() => match done {
-                Ok(lane) => lanes.done(lane),
-                // The lane stays closed: its turn is ended by the agenda.
-                Err(failed) => tracing::error!(%failed, "a turn failed by a fault of our own"),
+            Some(done) = asked.join_next_with_id() => {
+                let (task, failed) = match done {
+                    Ok((task, ())) => (task, None),
+                    Err(failed) => (failed.id(), Some(failed)),
+                };
+                if let Some((lane, turn)) = under_way.remove(&task) {
+                    lanes.done(lane);
+                    if let Some(failed) = failed {
+                        let court = Arc::clone(&court);
+                        let why = format!("its turn failed: {failed}");
+                        asked.spawn(async move { turn::void(&court, &turn, &why).await });
+                    }
+                }
             },
             changed = stopping.wait_for(|stopping| *stopping) => {
                 drop(changed);
@@ -90,10 +101,8 @@ pub async fn run(court: Arc<Court>, mut docket: Docket, mut stopping: watch::Rec
         }
         while let Some((lane, turn)) = lanes.next() {
             let court = Arc::clone(&court);
-            asked.spawn(async move {
-                turn::take(&court, turn).await;
-                lane
-            });
+            let task = asked.spawn(async move { turn::take(&court, turn).await });
+            under_way.insert(task.id(), (lane, turn));
         }
     }
     // Keeps the sequencer from waiting for a place in a queue that nobody empties.

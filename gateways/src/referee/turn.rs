@@ -1,6 +1,6 @@
 //! One turn: what is asked, of whom, and the fact that it comes to.
 
-use super::{Court, lanes::Lane};
+use super::Court;
 use crate::{
     agentarena::{self, Asked, MoveRequest, REPLY_BYTES_MAX, Verdict},
     directory::Card,
@@ -55,11 +55,13 @@ pub(super) async fn take(court: &Court, turn: TurnRef) {
     if let Verdict::OurFault(why) = &fact.verdict {
         return void(court, &turn, why).await;
     }
-    submit(court, submission(court, turn, &agent, fact)).await;
+    if let Some(rejection) = submit(court, submission(court, turn, &agent, fact)).await {
+        void(court, &turn, &format!("the engine refuses what came of a turn: {rejection}")).await;
+    }
 }
 
 /// Waits for the turns whose facts are on their way.
-pub(super) async fn settle(asked: &mut JoinSet<Lane>) {
+pub(super) async fn settle(asked: &mut JoinSet<()>) {
     while asked.join_next().await.is_some() {}
 }
 
@@ -108,9 +110,8 @@ async fn ask_agentarena(
     };
     let deadline = Duration::from_millis(u64::from(open.deadline_ms));
     let headers = agentarena::headers();
-    let door = court.egress.untrusted();
     let exchange = loop {
-        let exchange = door.post(url, &headers, request.to_body(), deadline, REPLY_BYTES_MAX).await;
+        let exchange = agent.line.post(url, &headers, request.to_body(), deadline, REPLY_BYTES_MAX).await;
         // Nothing was sent, and the agent's time has not begun.
         if !exchange.found_no_room() {
             break exchange;
@@ -205,27 +206,34 @@ fn seal(court: &Court, agent: &Card, text: &str) -> Option<(TextRef, SealedText)
 }
 
 /// A fault of our own that asking again does not mend: the match is voided, and no agent pays.
-async fn void(court: &Court, turn: &TurnRef, why: &str) {
+pub(super) async fn void(court: &Court, turn: &TurnRef, why: &str) {
     tracing::error!(why, "a match is voided by a fault of our own");
-    submit(court, Submission::new(AbortMatch { key: turn.key, reason: VoidReason::RefereeFault })).await;
+    let abort = AbortMatch { key: turn.key, reason: VoidReason::RefereeFault };
+    if let Some(rejection) = submit(court, Submission::new(abort)).await {
+        tracing::error!(%rejection, "a match cannot be voided");
+    }
 }
 
-async fn submit(court: &Court, submission: Submission) {
+/// Submits a fact; gives a refusal that no race explains.
+async fn submit(court: &Court, submission: Submission) -> Option<Rejection> {
     let answered = match court.producer.submit(vec![submission]).await {
         Ok(pending) => pending.answered().await,
         Err(why) => {
             tracing::debug!(%why, "a fact was not taken: the turn is asked again after the next start");
-            return;
+            return None;
         }
     };
     match answered {
-        Ok(answered) => match answered.events(0).err() {
-            None => {}
-            Some(Rejection::StaleAttempt | Rejection::StalePly | Rejection::Gone | Rejection::NotToAct) => {
+        Ok(answered) => match answered.events(0).err()? {
+            Rejection::StaleAttempt | Rejection::StalePly | Rejection::Gone | Rejection::NotToAct => {
                 tracing::debug!("an answer came for a turn that was past");
+                None
             }
-            Some(rejection) => tracing::error!(%rejection, "the engine refused a fact of the referee"),
+            rejection => Some(rejection),
         },
-        Err(stopped) => tracing::debug!(%stopped, "the outcome of a fact is in the journal"),
+        Err(stopped) => {
+            tracing::debug!(%stopped, "the outcome of a fact is in the journal");
+            None
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! The style sheet and the script of the pages, from the binary itself.
 
-use crate::problem::Problem;
+use crate::{api::InPath, problem::Problem};
 use axum::{
-    extract::Path,
     http::header,
     response::{IntoResponse, Response},
 };
 
 /// `GET /assets/{name}`.
-pub(super) async fn file(Path(name): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn file(InPath(name): InPath) -> Result<Response, Problem> {
     let (kind, text) = match name.as_str() {
         "arena.css" => ("text/css; charset=utf-8", include_str!("assets/arena.css")),
         "arena.svg" => ("image/svg+xml", include_str!("assets/arena.svg")),

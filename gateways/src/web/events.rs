@@ -1,11 +1,15 @@
 //! `GET /m/{id}/events`: a match's events as they happen, as server-sent events with `n` for their id.
 
 use super::replay::EventJson;
-use crate::{api::caller::Caller, arena::Arena, problem::Problem};
+use crate::{
+    api::{InPath, InQuery, caller::Caller},
+    arena::Arena,
+    problem::Problem,
+};
 use arena_projectors::{ReplayEvent, What};
 use arena_schema::id::MatchId;
 use axum::{
-    extract::{Path, Query, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::{
         IntoResponse, Response, Sse,
@@ -28,8 +32,8 @@ pub(super) struct From {
 /// From the event behind `Last-Event-ID` or `after` on, until the match's end; 204 where nothing comes any more.
 pub(super) async fn stream(
     State(arena): State<Arena>,
-    Path(id): Path<String>,
-    Query(from): Query<From>,
+    InPath(id): InPath,
+    InQuery(from): InQuery<From>,
     headers: HeaderMap,
     caller: Option<Caller>,
 ) -> Result<Response, Problem> {

@@ -4,7 +4,12 @@ use super::{
     layout,
     replay::{ReplayJson, position, wins},
 };
-use crate::{api::caller::Caller, arena::Arena, problem::Problem, times::rfc3339_ms};
+use crate::{
+    api::{InPath, caller::Caller},
+    arena::Arena,
+    problem::Problem,
+    times::rfc3339_ms,
+};
 use arena_engine::games::{
     Position, Seat,
     connect4::{COLUMNS, ROWS},
@@ -13,7 +18,7 @@ use arena_projectors::{Replay, ReplayEvent, What};
 use arena_schema::id::MatchId;
 use axum::{
     Json,
-    extract::{Path, State},
+    extract::State,
     http::header,
     response::{Html, IntoResponse, Response},
 };
@@ -22,7 +27,7 @@ use maud::{Markup, html};
 /// The page, or with `.json` behind the id the replay. With a striker's own key its strikes show what it answered.
 pub(super) async fn page_or_json(
     State(arena): State<Arena>,
-    Path(name): Path<String>,
+    InPath(name): InPath,
     caller: Option<Caller>,
 ) -> Result<Response, Problem> {
     let (id, wants_json) = match name.strip_suffix(".json") {

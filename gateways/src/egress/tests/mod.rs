@@ -5,6 +5,7 @@ mod doors;
 mod encodings;
 mod faults;
 mod kept;
+mod lines;
 mod names;
 mod replies;
 mod tls;
@@ -21,7 +22,7 @@ use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{Egress, EgressOptions, EndpointUrl, Exchange, Fault, Outcome, Resolve, UrlPolicy};
+use super::{Egress, EgressOptions, EndpointUrl, Exchange, Fault, Outcome, Resolve, Slot, UrlPolicy};
 
 /// Long enough that no test meets it but by being broken.
 const LONG: Duration = Duration::from_secs(30);
@@ -213,7 +214,7 @@ impl Scripted {
 }
 
 impl Resolve for Scripted {
-    fn resolve<'a>(&'a self, _host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+    fn resolve<'a>(&'a self, _host: &'a str, _slot: Slot) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let mut answers = self.answers.lock().unwrap();
         let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };

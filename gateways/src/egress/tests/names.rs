@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{CAP, LONG, Scripted, Server, answer, dev, dev_resolving, fault, post, reply, url};
+use super::{CAP, LONG, Scripted, Server, answer, dev, dev_resolving, fault, post, reply, until, url};
 use crate::egress::interfaces::OwnAddresses;
-use crate::egress::resolver::{Guard, Undialled};
+use crate::egress::resolver::{CHECKS_MAX, Guard, LOOKUPS_MAX, Undialled};
 use crate::egress::{
-    AddressKind, Egress, EgressOptions, EndpointUrl, Fault, OperatorUrl, Resolve, UrlPolicy, UrlRefusal,
+    AddressKind, Egress, EgressOptions, EndpointUrl, Fault, OperatorUrl, Resolve, Slot, UrlPolicy, UrlRefusal,
 };
 
 fn public(resolver: &Arc<Scripted>) -> Egress {
@@ -59,8 +59,12 @@ fn the_machines_interfaces_are_known_but_for_loopback() {
 async fn the_machines_own_addresses_are_refused_though_they_are_public() {
     let own = ["93.184.216.34".parse().unwrap(), "2606:4700::1111".parse().unwrap()];
     for policy in [UrlPolicy::Public, UrlPolicy::Dev] {
-        let guard =
-            Guard::new(policy, OwnAddresses::of(&own), Scripted::new(&[&["8.8.8.8", "2606:4700::1111"]]));
+        let guard = Guard::new(
+            policy,
+            Arc::new(OwnAddresses::of(&own)),
+            Scripted::new(&[&["8.8.8.8", "2606:4700::1111"]]),
+            1,
+        );
         for (text, refused) in [
             ("https://93.184.216.34/", true),
             ("https://[2606:4700::1111]/", true),
@@ -70,7 +74,7 @@ async fn the_machines_own_addresses_are_refused_though_they_are_public() {
             ("https://agent.example/", true),
             ("https://93.184.216.35/", false),
         ] {
-            let undialled = guard.dialled(url(text).url()).await.err();
+            let undialled = guard.dialled(url(text).url(), None).await.err();
             let by_kind = matches!(
                 undialled,
                 Some(Undialled::Refused(UrlRefusal::Address { kind: AddressKind::OwnInterface, .. }))
@@ -161,6 +165,7 @@ async fn a_silent_resolver_is_cut_off_at_the_deadline() {
         fn resolve<'a>(
             &'a self,
             _host: &'a str,
+            _slot: Slot,
         ) -> futures::future::BoxFuture<'a, std::io::Result<Vec<std::net::IpAddr>>> {
             self.0.fetch_add(1, Ordering::SeqCst);
             Box::pin(std::future::pending())
@@ -186,4 +191,72 @@ async fn the_operators_door_takes_addresses_that_the_other_refuses() {
         let exchange = egress.operator().get(&url, &[], LONG, CAP).await;
         assert_eq!(reply(exchange), (200, b"yes".to_vec(), false));
     }
+}
+
+/// Answers 127.0.0.1 for `agent.example`, and nothing for any other name, whose places it keeps.
+#[derive(Default)]
+struct Hoarding {
+    kept: std::sync::Mutex<Vec<Slot>>,
+}
+
+impl Resolve for Hoarding {
+    fn resolve<'a>(
+        &'a self,
+        host: &'a str,
+        slot: Slot,
+    ) -> futures::future::BoxFuture<'a, std::io::Result<Vec<std::net::IpAddr>>> {
+        if host == "agent.example" {
+            return Box::pin(std::future::ready(Ok(vec![std::net::Ipv4Addr::LOCALHOST.into()])));
+        }
+        self.kept.lock().unwrap().push(slot);
+        Box::pin(std::future::pending())
+    }
+}
+
+fn hoarding() -> (Arc<Hoarding>, Egress) {
+    let resolver = Arc::new(Hoarding::default());
+    let asked: Arc<dyn Resolve> = Arc::clone(&resolver) as _;
+    let egress = Egress::new(EgressOptions { dev: true, resolver: Some(asked), ..EgressOptions::default() });
+    (resolver, egress.unwrap())
+}
+
+#[tokio::test]
+async fn registrations_of_silent_names_hold_up_no_request() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let (resolver, egress) = hoarding();
+    let checks: Vec<_> = (0..100)
+        .map(|number| {
+            let egress = egress.clone();
+            tokio::spawn(async move {
+                let silent = url(&format!("https://silent-{number}.example/"));
+                let _ = egress.untrusted().check(&silent).await;
+            })
+        })
+        .collect();
+    until(|| resolver.kept.lock().unwrap().len() == CHECKS_MAX).await;
+    let text = format!("http://agent.example:{}/play", server.address.port());
+    assert_eq!(reply(post(&egress, &text).await).0, 200);
+    assert_eq!(resolver.kept.lock().unwrap().len(), CHECKS_MAX, "no more of them are open at once");
+    checks.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn the_wait_for_a_place_among_the_lookups_is_not_counted() {
+    let server = Server::answering(answer("200 OK", "", b"{}")).await;
+    let (resolver, egress) = hoarding();
+    let short = std::time::Duration::from_millis(20);
+    for number in 0..LOOKUPS_MAX {
+        let silent = format!("https://silent-{number}.example/");
+        assert_eq!(fault(super::post_within(&egress, &silent, short).await), Fault::Timeout);
+    }
+    assert_eq!(resolver.kept.lock().unwrap().len(), LOOKUPS_MAX);
+    let text = format!("http://agent.example:{}/play", server.address.port());
+    let waiting = egress.clone();
+    let mut waits = tokio::spawn(async move { super::post_within(&waiting, &text, LONG / 2).await });
+    // As long as nothing is given back it waits, whatever its deadline.
+    assert!(tokio::time::timeout(short * 20, &mut waits).await.is_err());
+    resolver.kept.lock().unwrap().pop();
+    let exchange = waits.await.unwrap();
+    assert!(exchange.latency < short * 20, "{exchange:?}");
+    assert_eq!(reply(exchange).0, 200);
 }
