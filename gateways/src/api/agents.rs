@@ -248,7 +248,7 @@ pub(super) async fn list(
     State(arena): State<Arena>,
     InQuery(page): InQuery<Page>,
 ) -> Result<Json<Value>, Problem> {
-    let after = match page.after {
+    let after = match page.after.filter(|slug| !slug.is_empty()) {
         Some(slug) => Some(Handle::parse(&slug).ok_or_else(|| {
             Problem::new(
                 StatusCode::BAD_REQUEST,

@@ -1,6 +1,10 @@
 //! `arena agent`: the HTTP API from the command line.
 
-use super::{client::Client, runtime};
+use super::{
+    client::Client,
+    runtime,
+    terminal::{plain, say},
+};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -114,14 +118,14 @@ async fn call(command: &AgentCommand) -> Result<()> {
                 }
             }
             if at.json {
-                println!("{}", Value::Array(agents));
+                say!("{}", Value::Array(agents));
                 return Ok(());
             }
-            println!("{:<32}  {:<14}  {:<16}  name", "slug", "protocol", "method");
+            say!("{:<32}  {:<14}  {:<16}  name", "slug", "protocol", "method");
             for agent in agents {
-                let text = |key: &str| agent[key].as_str().unwrap_or("-").to_owned();
+                let text = |key: &str| plain(agent[key].as_str().unwrap_or("-"));
                 let (slug, protocol, method) = (text("slug"), text("protocol"), text("connection_method"));
-                println!("{slug:<32}  {protocol:<14}  {method:<16}  {}", text("name"));
+                say!("{slug:<32}  {protocol:<14}  {method:<16}  {}", text("name"));
             }
         }
         AgentCommand::Show { at, slug, key } => {
@@ -147,17 +151,17 @@ fn show(at: &At, value: &Value) {
         Some(fields) if !at.json => {
             for (name, field) in fields {
                 match field {
-                    Value::String(text) => println!("{name:<18} {text}"),
+                    Value::String(text) => say!("{name:<18} {}", plain(text)),
                     Value::Array(rows) if !rows.is_empty() => {
-                        println!("{name}:");
+                        say!("{name}:");
                         for row in rows {
-                            println!("  {row}");
+                            say!("  {}", plain(&row.to_string()));
                         }
                     }
-                    other => println!("{name:<18} {other}"),
+                    other => say!("{name:<18} {other}"),
                 }
             }
         }
-        _ => println!("{value}"),
+        _ => say!("{value}"),
     }
 }

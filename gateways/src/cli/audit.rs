@@ -1,7 +1,12 @@
 //! `arena audit`: re-runs a journal through the engine and compares every digest and the chain, with what the views remember.
 //! A single replay's moves are re-run through the rules of its game.
 
-use super::{client::Client, journal::path_in, runtime};
+use super::{
+    client::Client,
+    journal::path_in,
+    runtime,
+    terminal::{plain, say},
+};
 use crate::{times::rfc3339_ms, web::replay_check};
 use anyhow::{Context, Result};
 use arena_journal::{Mark, SqliteJournal, audit};
@@ -39,9 +44,9 @@ fn audit_journal(args: &AuditArgs) -> Result<ExitCode> {
         Ok(report) => report,
         Err(finding) => {
             if args.json {
-                println!("{}", json!({"holds": false, "finding": finding.to_string()}));
+                say!("{}", json!({"holds": false, "finding": finding.to_string()}));
             } else {
-                println!("{}: {finding}", path.display());
+                say!("{}: {finding}", path.display());
             }
             return Ok(ExitCode::FAILURE);
         }
@@ -54,22 +59,25 @@ fn audit_journal(args: &AuditArgs) -> Result<ExitCode> {
             "marks": marks.len(), "head": report.head.to_string(), "digest": report.digest.to_string(),
             "last_at": rfc3339_ms(report.time), "seconds": seconds,
         });
-        println!("{value}");
+        say!("{value}");
     } else {
-        println!("{} holds", path.display());
-        println!("  {} records: each matches its hash and names the one before", report.records);
-        println!(
+        say!("{} holds", path.display());
+        say!("  {} records: each matches its hash and names the one before", report.records);
+        say!(
             "  {} commands re-run to {} events ({} refusals); {} running digests compared",
-            report.commands, report.events, report.rejections, report.digests
+            report.commands,
+            report.events,
+            report.rejections,
+            report.digests
         );
-        println!(
+        say!(
             "  {} sealed texts match their hashes; {} views remember records that are here",
             report.texts,
             marks.len()
         );
-        println!("  head   {}", report.head);
-        println!("  digest {} at {}", report.digest, rfc3339_ms(report.time));
-        println!("  {} bytes in {seconds:.2} s", report.bytes);
+        say!("  head   {}", report.head);
+        say!("  digest {} at {}", report.digest, rfc3339_ms(report.time));
+        say!("  {} bytes in {seconds:.2} s", report.bytes);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -92,19 +100,19 @@ fn audit_replay(args: &AuditArgs, replay: &str) -> Result<ExitCode> {
             }
             Err(why) => json!({"holds": false, "finding": why}),
         };
-        println!("{value}");
+        say!("{value}");
     } else {
         match &checked {
             Ok(checked) => {
-                println!(
+                say!(
                     "the moves hold: {} moves and {} strikes re-run to {}",
-                    checked.moves, checked.strikes, checked.result
+                    checked.moves,
+                    checked.strikes,
+                    checked.result
                 );
-                println!(
-                    "not shown by this file: that the arena played these moves; audit the journal for that"
-                );
+                say!("not shown by this file: that the arena played these moves; audit the journal for that");
             }
-            Err(why) => println!("the replay does not hold: {why}"),
+            Err(why) => say!("the replay does not hold: {}", plain(why)),
         }
     }
     Ok(if checked.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -1,5 +1,6 @@
 //! `arena bench`: the figures of the README, measured on this machine.
 
+use super::terminal::say;
 use crate::bench::{self, EngineOptions, JournalOptions, RefereeOptions, Report};
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -54,8 +55,8 @@ pub(super) fn run(command: &BenchCommand) -> Result<ExitCode> {
 
 fn show(common: &Common, report: &Report) {
     if common.json {
-        println!("{}", report.to_json());
+        say!("{}", report.to_json());
     } else {
-        print!("{report}");
+        say!("{}", report.to_string().trim_end());
     }
 }

@@ -1,5 +1,6 @@
 //! `arena journal`: an operator's look at the records.
 
+use super::terminal::say;
 use anyhow::{Context, Result, bail};
 use arena_journal::{SqliteJournal, Visit, audit};
 use arena_schema::{
@@ -93,18 +94,20 @@ fn info(at: &Where) -> Result<ExitCode> {
             "epoch": last.epoch.0, "rules_version": last.rules.0, "first_at": rfc3339_ms(first.time),
             "last_at": rfc3339_ms(last.time), "head": hash,
         });
-        println!("{value}");
+        say!("{value}");
     } else {
-        println!("journal    {}", path.display());
-        println!("lineage    {lineage}, partition {}, era {}", last.partition.0, last.era.0);
-        println!(
+        say!("journal    {}", path.display());
+        say!("lineage    {lineage}, partition {}, era {}", last.partition.0, last.era.0);
+        say!(
             "records    {} ({} bytes, {} bytes of sealed texts beside them)",
-            seen.records, seen.bytes, seen.texts_bytes
+            seen.records,
+            seen.bytes,
+            seen.texts_bytes
         );
-        println!("commands   {}", seen.commands);
-        println!("epoch      {}, rules {}", last.epoch.0, last.rules.0);
-        println!("from       {} to {}", rfc3339_ms(first.time), rfc3339_ms(last.time));
-        println!("head       {hash}");
+        say!("commands   {}", seen.commands);
+        say!("epoch      {}, rules {}", last.epoch.0, last.rules.0);
+        say!("from       {} to {}", rfc3339_ms(first.time), rfc3339_ms(last.time));
+        say!("head       {hash}");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -114,14 +117,17 @@ fn verify(at: &Where) -> Result<ExitCode> {
     let mut reader = SqliteJournal::open_reader(&path)?;
     let report = audit(reader.as_mut(), Partition(0), &[]).context("the journal does not hold")?;
     if at.json {
-        println!(
+        say!(
             "{}",
             json!({"records": report.records, "texts": report.texts, "bytes": report.bytes, "head": report.head.to_string()})
         );
     } else {
-        println!(
+        say!(
             "{} records ({} bytes) and {} texts match their hashes, and each record names the one before; head {}",
-            report.records, report.bytes, report.texts, report.head
+            report.records,
+            report.bytes,
+            report.texts,
+            report.head
         );
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,9 @@
 //! `arena match`: one match refereed here, without a server and without a trace: the journal is in memory.
 
-use super::runtime;
+use super::{
+    runtime,
+    terminal::{plain, say},
+};
 use crate::{
     arena::{Arena, Keeping},
     boards,
@@ -202,17 +205,17 @@ impl Drawn {
                     if self.in_place {
                         print!("\x1b[2J\x1b[H");
                     }
-                    let reason =
-                        reason.as_ref().map(|reason| format!("  “{}”", reason.text)).unwrap_or_default();
-                    println!("{move_number:>2}. {seat} {mv}  ({latency_ms} ms){reason}");
-                    println!("{}\n", boards::plain(&self.position));
+                    let reason = reason
+                        .as_ref()
+                        .map(|reason| format!("  “{}”", plain(&reason.text)))
+                        .unwrap_or_default();
+                    say!("{move_number:>2}. {seat} {mv}  ({latency_ms} ms){reason}");
+                    say!("{}\n", boards::plain(&self.position));
                 }
                 What::Strike { seat, move_number, cause, strikes, status, mv, latency_ms, .. } => {
                     let status = status.map(|status| format!(", status {status}")).unwrap_or_default();
                     let mv = mv.as_ref().map(|mv| format!(", {mv}")).unwrap_or_default();
-                    println!(
-                        "{move_number:>2}. {seat} strike {strikes}: {cause}{mv}{status}  ({latency_ms} ms)"
-                    );
+                    say!("{move_number:>2}. {seat} strike {strikes}: {cause}{mv}{status}  ({latency_ms} ms)");
                 }
                 What::End { .. } => {}
             }
@@ -221,7 +224,7 @@ impl Drawn {
 }
 
 fn print_result(replay: &Replay) {
-    let player = |seat: Seat| &replay.players[seat.index()].name;
+    let player = |seat: Seat| plain(&replay.players[seat.index()].name);
     match &replay.result {
         Some(result) => match result.winner {
             Some(seat) => {
@@ -230,10 +233,10 @@ fn print_result(replay: &Replay) {
                 } else {
                     format!(": {}", result.line.join(" "))
                 };
-                println!("{seat} ({}) {}{line}", player(seat), wins(result.reason));
+                say!("{seat} ({}) {}{line}", player(seat), wins(result.reason));
             }
-            None => println!("{}", result.reason),
+            None => say!("{}", result.reason),
         },
-        None => println!("no result"),
+        None => say!("no result"),
     }
 }

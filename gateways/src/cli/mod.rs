@@ -7,6 +7,7 @@ mod client;
 mod journal;
 mod local_match;
 mod serve;
+mod terminal;
 
 use crate::settings::{Flag, Settings};
 use anyhow::Result;

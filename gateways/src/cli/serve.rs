@@ -1,6 +1,6 @@
 //! `arena serve`: everything in one process.
 
-use super::{ServeArgs, runtime};
+use super::{ServeArgs, runtime, terminal::say};
 use crate::{
     arena::Arena,
     house, server,
@@ -14,7 +14,7 @@ use tracing_subscriber::EnvFilter;
 pub(super) fn run(args: &ServeArgs) -> Result<ExitCode> {
     let settings = args.settings()?;
     if args.print_config {
-        print!("{}", settings.to_toml_redacted());
+        say!("{}", settings.to_toml_redacted().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     if settings.nats.url.is_some() {

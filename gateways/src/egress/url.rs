@@ -117,6 +117,9 @@ fn parse_http(text: &str) -> Result<(Url, &str), UrlRefusal> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(UrlRefusal::Scheme { scheme: scheme.to_owned(), expected: "https" });
     }
+    if url.port() == Some(0) {
+        return Err(malformed("nothing listens on port 0"));
+    }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
         return Err(UrlRefusal::Userinfo);

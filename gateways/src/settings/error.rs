@@ -9,12 +9,12 @@ use super::source::Origin;
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The file could not be read.
-    #[error("cannot read the settings in {}: {source}", path.display())]
+    #[error("cannot read the settings in {}: {why}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said; in the message already, and so no cause behind it.
+        why: std::io::Error,
     },
     /// The file is not TOML.
     #[error("{} is not valid TOML, line {line}: {message}", path.display())]

@@ -72,15 +72,15 @@ pub(super) struct Given {
 
 /// The file's table.
 pub(super) fn read(path: &Path) -> Result<toml::Table, SettingsError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| SettingsError::Read { path: path.to_owned(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|why| SettingsError::Read { path: path.to_owned(), why })?;
     parse(path, &text)
 }
 
 /// The same, none where there is no such file.
 pub(super) fn read_if_present(path: &Path) -> Result<Option<toml::Table>, SettingsError> {
     match read(path) {
-        Err(SettingsError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(SettingsError::Read { why, .. }) if why.kind() == ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
     }
 }

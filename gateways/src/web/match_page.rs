@@ -53,7 +53,7 @@ fn page(replay: &Replay) -> Markup {
     let content = html! {
         main data-status=(replay.status.as_str()) data-events=(replay.events.len()) {
             h1 {
-                span class="seat-X" { (first.name) } " – " span class="seat-O" { (second.name) }
+                bdi class="seat-X" { (first.name) } " – " bdi class="seat-O" { (second.name) }
             }
             p {
                 (replay.game.name()) ", " @if replay.rated { "rated" } @else { "unrated" }
@@ -124,7 +124,7 @@ fn event_line(event: &ReplayEvent, replay: &Replay) -> Markup {
             What::Move { seat, mv, reason, latency_ms, .. } => {
                 li {
                     span class=(seat_class(*seat)) { (seat) } " " strong { (mv) }
-                    @if let Some(reason) = reason { " “" (reason.text) "”" }
+                    @if let Some(reason) = reason { " “" bdi { (reason.text) } "”" }
                     span class="soft" { " " (latency_ms) " ms" }
                 }
             }

@@ -54,6 +54,7 @@ fn everything_else_is_refused_by_name() {
             ("gopher://your-agent.example/", "Scheme"),
             ("javascript:alert(1)", "Malformed"),
             ("", "Malformed"),
+            ("https://your-agent.example:0/play", "Malformed"),
             ("your-agent.example/play", "Malformed"),
             ("https:your-agent.example/play", "Malformed"),
             ("https:/your-agent.example/play", "Malformed"),
