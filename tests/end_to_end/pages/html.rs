@@ -64,7 +64,7 @@ async fn a_matchs_page_shows_its_players_its_board_its_moves_and_how_it_ended() 
             "Left-1 – RIGHT_2",
             "connect4, unrated, 10000 ms a turn",
             "Left-1 (X) wins.",
-            "X d “straight up”",
+            "X d “ straight up ”",
             "O strike 1: not_json (status 200)",
             "O a",
             "a b c d e f g",
