@@ -20,12 +20,15 @@ struct Held {
 }
 
 impl Homes {
+    /// The home that the agent keeps, if it has one.
+    pub(crate) fn kept(&self, producers: &Producers, agent: AgentKey) -> Option<ProducerId> {
+        let held = self.agents.get(agent.slot as usize)?;
+        (held.open > 0 && producers.is_live(held.home)).then_some(held.home)
+    }
+
     /// The home of what is asked of this agent now.
     pub(crate) fn choose(&self, producers: &Producers, agent: AgentKey, id: &AgentId) -> ProducerId {
-        match self.agents.get(agent.slot as usize) {
-            Some(held) if held.open > 0 && producers.is_live(held.home) => held.home,
-            _ => rendezvous(producers, id, ProducerId::NONE),
-        }
+        self.kept(producers, agent).unwrap_or_else(|| rendezvous(producers, id, ProducerId::NONE))
     }
 
     fn at(&mut self, agent: AgentKey) -> &mut Held {

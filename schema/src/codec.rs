@@ -51,7 +51,10 @@ impl Flavor for Append<'_> {
     fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
         // Most runs are the one to three bytes of a small number, for which a call of the copying routine is dear.
         if bytes.len() <= SHORT_RUN_BYTES {
-            self.0.extend(bytes.iter().copied());
+            self.0.reserve(SHORT_RUN_BYTES);
+            for &byte in bytes {
+                self.0.push(byte);
+            }
         } else {
             self.0.extend_from_slice(bytes);
         }

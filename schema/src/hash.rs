@@ -43,6 +43,7 @@ wire_bytes! {
 impl BodyDigest {
     /// Over a command's kind and body: two lanes of 64 bits, each mixed with sixteen bytes of the body at a time (zeros behind its
     /// end) by a multiplication whose halves are folded together.
+    #[inline]
     pub fn of(kind: u16, body: &[u8]) -> Self {
         const K: [u64; 4] =
             [0xa076_1d64_78bd_642f, 0xe703_7ed1_a0b4_28db, 0x8ebc_6af0_9c88_c6e3, 0x5899_65cc_7537_4cc3];
@@ -50,16 +51,20 @@ impl BodyDigest {
             let product = u128::from(a) * u128::from(b);
             (product as u64) ^ ((product >> 64) as u64)
         };
-        let word = |bytes: &[u8]| {
-            let mut padded = [0; 8];
-            padded[..bytes.len()].copy_from_slice(bytes);
-            u64::from_le_bytes(padded)
+        let mix = |lanes: [u64; 2], chunk: &[u8; 16]| {
+            let whole = u128::from_le_bytes(*chunk);
+            let (low, high) = (whole as u64, (whole >> 64) as u64);
+            [fold(lanes[0] ^ low, high ^ K[2]), fold(lanes[1] ^ high, low ^ K[3])]
         };
         let mut lanes = [K[0] ^ body.len() as u64, K[1] ^ u64::from(kind)];
-        for chunk in body.chunks(16) {
-            let (low, high) = chunk.split_at(chunk.len().min(8));
-            let (low, high) = (word(low), word(high));
-            lanes = [fold(lanes[0] ^ low, high ^ K[2]), fold(lanes[1] ^ high, low ^ K[3])];
+        let (chunks, rest) = body.as_chunks::<16>();
+        for chunk in chunks {
+            lanes = mix(lanes, chunk);
+        }
+        if !rest.is_empty() {
+            let mut padded = [0; 16];
+            padded[..rest.len()].copy_from_slice(rest);
+            lanes = mix(lanes, &padded);
         }
         let mut digest = [0; 16];
         digest[..8].copy_from_slice(&fold(lanes[0] ^ K[1], lanes[1] ^ K[2]).to_le_bytes());

@@ -2,6 +2,7 @@
 
 use crate::{
     decide::Context,
+    homes,
     matches::state::{Match, Turn},
     state::State,
 };
@@ -48,10 +49,11 @@ impl Asked {
 /// The home of what opens now for the agent of this seat.
 pub(crate) fn home(state: &State, open: &Match, seat: Seat) -> ProducerId {
     let agent = open.seat(seat).agent;
-    match state.registry.agent(agent) {
-        Some(known) => state.homes.choose(&state.producers, agent, &known.id),
+    // Nearly always it keeps its home, and its row need not be looked at.
+    state.homes.kept(&state.producers, agent).unwrap_or_else(|| match state.registry.agent(agent) {
+        Some(known) => homes::rendezvous(&state.producers, &known.id, ProducerId::NONE),
         None => ProducerId::NONE,
-    }
+    })
 }
 
 /// The match and the turn that an answer names, if it is that turn's and its gateway's.
