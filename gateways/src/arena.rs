@@ -118,7 +118,7 @@ impl Arena {
         let (handle, producer) = (sequencer.handle().clone(), sequencer.producer());
 
         sweep(&vault, &handle)?;
-        let directory = Directory::new(handle.clone(), views.clone(), egress.clone());
+        let directory = Directory::new(views.clone(), egress.clone());
         let court = Court {
             handle: handle.clone(),
             producer: producer.clone(),

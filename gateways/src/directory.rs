@@ -1,11 +1,11 @@
 //! Who an agent is and where it is reached, in clear: read from the views, kept at hand while the state still says the same.
 
 use crate::egress::{Egress, EndpointUrl, Untrusted, UrlRefusal};
-use arena_journal::Handle;
+use arena_engine::State;
 use arena_projectors::{ViewError, Views};
 use arena_schema::{
     TextRef,
-    id::{AgentId, AgentKey, Protocol},
+    id::{AgentId, AgentKey, Protocol, RecordNumber},
 };
 use std::{
     collections::HashMap,
@@ -36,11 +36,27 @@ pub struct Card {
     as_of: Option<TextRef>,
 }
 
+/// What the state says of an agent that a card depends on, and up to which record.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    agent: AgentKey,
+    endpoint: Option<TextRef>,
+    position: RecordNumber,
+}
+
+impl Known {
+    /// As the state has it; none where it has no such agent.
+    pub fn of(state: &State, agent: AgentKey) -> Option<Self> {
+        let endpoint = state.registry().agent(agent)?.endpoint;
+        Some(Self { agent, endpoint, position: state.head().number })
+    }
+}
+
 /// Why an agent cannot be looked up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LookUpError {
-    /// The state has no such agent.
+    /// The views have no such agent.
     #[error("there is no such agent")]
     Unknown,
     /// There is no way out to it.
@@ -54,28 +70,23 @@ pub enum LookUpError {
 /// Looks agents up. A clone is the same.
 #[derive(Clone)]
 pub struct Directory {
-    handle: Handle,
     views: Views,
     egress: Egress,
     cards: Arc<Mutex<HashMap<AgentKey, Arc<Card>>>>,
 }
 
 impl Directory {
-    /// Over the state and the views, and the way out.
-    pub fn new(handle: Handle, views: Views, egress: Egress) -> Self {
-        Self { handle, views, egress, cards: Arc::default() }
+    /// Over the views and the way out.
+    pub fn new(views: Views, egress: Egress) -> Self {
+        Self { views, egress, cards: Arc::default() }
     }
 
-    /// An agent's card, as the state has it now.
+    /// An agent's card, where the state says this of it.
     ///
     /// # Errors
     /// [`LookUpError`].
-    pub async fn card(&self, agent: AgentKey) -> Result<Arc<Card>, LookUpError> {
-        let (endpoint, position) = {
-            let state = self.handle.state();
-            let known = state.registry().agent(agent).ok_or(LookUpError::Unknown)?;
-            (known.endpoint, state.head().number)
-        };
+    pub async fn card(&self, known: Known) -> Result<Arc<Card>, LookUpError> {
+        let Known { agent, endpoint, position } = known;
         if let Some(card) = self.cards().get(&agent)
             && card.as_of == endpoint
         {

@@ -4,13 +4,46 @@
 use crate::{error::ViewError, projector::Changes, store::Store};
 use arena_journal::{Followed, Follower, Mark};
 use arena_schema::id::{MatchId, RecordNumber};
-use std::sync::{Arc, mpsc};
+use std::{
+    sync::{Arc, Condvar, Mutex, PoisonError, mpsc},
+    time::{Duration, Instant},
+};
 use tokio::sync::{broadcast, watch};
 
 /// How many records wait for the views, counted once for each view. Behind them the sequencer waits.
 pub const QUEUE_RECORDS_MAX: usize = 1_024;
 /// How many records one transaction takes in at most.
 pub const GROUP_RECORDS_MAX: usize = 1_024;
+
+/// How long a commit waits for more where nobody waits for it: three files are written for each, whatever it holds.
+const PACE: Duration = Duration::from_millis(4);
+
+/// How many are in a hurry: who waits for a record, or for the end. While there is none, the thread sleeps for its pace and is
+/// woken by no record that comes meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    hurried: Mutex<usize>,
+    more: Condvar,
+}
+
+impl Pace {
+    pub(crate) fn hurry(&self) {
+        *self.hurried.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.more.notify_one();
+    }
+
+    pub(crate) fn relax(&self) {
+        let mut hurried = self.hurried.lock().unwrap_or_else(PoisonError::into_inner);
+        *hurried = hurried.saturating_sub(1);
+    }
+
+    fn gather(&self, until: Instant) {
+        let hurried = self.hurried.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = until.saturating_duration_since(Instant::now());
+        // Whether it was woken or not, what has come is taken now.
+        drop(self.more.wait_timeout_while(hurried, wait, |hurried| *hurried == 0));
+    }
+}
 
 /// What comes in.
 pub(crate) enum Message {
@@ -64,6 +97,7 @@ pub(crate) struct Writer {
     pub(crate) stores: Vec<Store>,
     pub(crate) queue: mpsc::Receiver<Message>,
     pub(crate) progress: watch::Sender<Progress>,
+    pub(crate) pace: Arc<Pace>,
     pub(crate) changed: broadcast::Sender<Arc<[MatchId]>>,
 }
 
@@ -89,10 +123,12 @@ impl Writer {
     fn work(&mut self) -> Result<(), ViewError> {
         let mut groups: Vec<Vec<Arc<Followed>>> = self.stores.iter().map(|_| Vec::new()).collect();
         let mut changes = Changes::default();
+        let mut committed = Instant::now();
         let mut open = true;
         while open {
             let mut next = self.queue.recv().ok();
             open = next.is_some();
+            self.pace.gather(committed + PACE);
             let mut taken = 0;
             while let Some(message) = next {
                 match message {
@@ -102,6 +138,7 @@ impl Writer {
                 taken += 1;
                 next = if open && taken < GROUP_RECORDS_MAX { self.queue.try_recv().ok() } else { None };
             }
+            committed = Instant::now();
             for (store, group) in self.stores.iter_mut().zip(&mut groups) {
                 if !group.is_empty() {
                     store.take_in(group, &mut changes)?;

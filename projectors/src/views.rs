@@ -6,7 +6,7 @@ use crate::{
     projector::Projector,
     readers::Readers,
     store::Store,
-    thread::{CLOSED, Message, PANICKED, Progress, QUEUE_RECORDS_MAX, ViewFollower, Writer, lowest},
+    thread::{CLOSED, Message, PANICKED, Pace, Progress, QUEUE_RECORDS_MAX, ViewFollower, Writer, lowest},
 };
 use arena_journal::{Follower, Texts};
 use arena_schema::id::{MatchId, RecordNumber};
@@ -46,6 +46,7 @@ struct Shared {
     readers: BTreeMap<&'static str, Arc<Readers>>,
     queue: mpsc::SyncSender<Message>,
     progress: watch::Receiver<Progress>,
+    pace: Arc<Pace>,
     changed: broadcast::Sender<Arc<[MatchId]>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -53,6 +54,22 @@ struct Shared {
 impl std::fmt::Debug for Views {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Views").field("checkpoint", &self.checkpoint()).finish_non_exhaustive()
+    }
+}
+
+/// One who waits hurries the thread, while it does.
+struct Waits<'a>(&'a Pace);
+
+impl<'a> Waits<'a> {
+    fn begin(pace: &'a Pace) -> Self {
+        pace.hurry();
+        Self(pace)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.relax();
     }
 }
 
@@ -102,13 +119,15 @@ impl Views {
                 Box::new(ViewFollower { view, after, mark, queue, progress }) as Box<dyn Follower>
             })
             .collect();
-        let writer = Writer { stores, queue: records, progress, changed: changed.clone() };
+        let pace = Arc::new(Pace::default());
+        let writer =
+            Writer { stores, queue: records, progress, pace: Arc::clone(&pace), changed: changed.clone() };
         let thread = thread::Builder::new()
             .name("arena-views".to_owned())
             .spawn(move || writer.run())
             .map_err(|why| ViewError::Stopped(format!("their thread cannot be started: {why}")))?;
         let thread = Mutex::new(Some(thread));
-        let shared = Arc::new(Shared { texts, readers, queue, progress: seen, changed, thread });
+        let shared = Arc::new(Shared { texts, readers, queue, progress: seen, pace, changed, thread });
         Ok((Self { shared }, followers))
     }
 
@@ -123,6 +142,10 @@ impl Views {
     /// [`ViewsBehind`]: not within `timeout`, or never.
     pub async fn wait_for(&self, record: RecordNumber, timeout: Duration) -> Result<(), ViewsBehind> {
         let mut progress = self.shared.progress.clone();
+        if progress.borrow().reached >= record {
+            return Ok(());
+        }
+        let _waits = Waits::begin(&self.shared.pace);
         let there = progress.wait_for(|progress| progress.reached >= record || progress.ended.is_some());
         let outcome = tokio::time::timeout(timeout, there).await.map(|seen| seen.map(|seen| seen.clone()));
         let late = |reached| ViewsBehind::Late { wanted: record, reached };
@@ -154,6 +177,7 @@ impl Views {
     pub fn close(&self) -> Result<(), ViewError> {
         let thread = self.shared.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
+            self.shared.pace.hurry();
             // Where the thread has ended, there is nobody left to close.
             let _ = self.shared.queue.send(Message::Close);
             thread.join().map_err(|_| ViewError::Stopped(PANICKED.to_owned()))?;

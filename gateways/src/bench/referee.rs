@@ -33,13 +33,17 @@ use tokio::{
 
 /// Turns of one match between two of the benchmark's agents: both take the first legal column, and X wins in the fourth.
 const PLIES_A_MATCH: usize = 19;
+/// Matches that each pair has open at once, so that every agent has a turn waiting nearly all the time.
+const MATCHES_A_PAIR: usize = 3;
+/// Exchanges of one bare loop, about as many as an agent has turns.
+const EXCHANGES_A_LOOP: usize = PLIES_A_MATCH * MATCHES_A_PAIR / 2;
 
 /// How much is measured, and where.
 #[derive(Debug, Clone)]
 pub struct RefereeOptions {
     /// In which folder the journal is made; it is removed at the end.
     pub folder: PathBuf,
-    /// Matches, and exchanges, at once.
+    /// Agents that are asked, and exchanges, at once; an even number.
     pub at_once: usize,
     /// Runs of each kind.
     pub runs: usize,
@@ -80,7 +84,7 @@ async fn measure(options: &RefereeOptions, folder: &Path, url: &str) -> Result<R
     let arena =
         Arena::open(settings, "http://127.0.0.1".to_owned(), keeping).await.map_err(|why| void(&why))?;
     let mut players = Vec::new();
-    for number in 0..options.at_once * 2 {
+    for number in 0..options.at_once.next_multiple_of(2) {
         players.push(register(&arena, url, number).await?);
     }
     let client = reqwest::Client::builder()
@@ -90,17 +94,17 @@ async fn measure(options: &RefereeOptions, folder: &Path, url: &str) -> Result<R
         .build()
         .map_err(|why| void(&why))?;
 
-    let turns = u32::try_from(options.at_once * PLIES_A_MATCH).map_err(|why| void(&why))?;
+    let turns = players.len() / 2 * MATCHES_A_PAIR * PLIES_A_MATCH;
+    let exchanges = players.len() * EXCHANGES_A_LOOP;
     let (mut bare_us, mut referee_us, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     // The first of each is a warm-up: connections are opened, agents looked up.
     for run in 0..=options.runs {
-        let bare = bare(&client, url, options.at_once).await?;
-        let refereed = refereed(&arena, &players).await?;
+        let bare = us_each(bare(&client, url, players.len()).await?, exchanges)?;
+        let refereed = us_each(refereed(&arena, &players).await?, turns)?;
         if run > 0 {
-            let us_each = |took: Duration| took.as_secs_f64() * 1e6 / f64::from(turns);
-            bare_us.push(us_each(bare));
-            referee_us.push(us_each(refereed));
-            ratios.push(refereed.as_secs_f64() / bare.as_secs_f64());
+            bare_us.push(bare);
+            referee_us.push(refereed);
+            ratios.push(refereed / bare);
         }
     }
     arena.close().await.map_err(|why| void(&why))?;
@@ -112,6 +116,11 @@ async fn measure(options: &RefereeOptions, folder: &Path, url: &str) -> Result<R
             Figure::least("refereed to bare", "ratio", &ratios).should(Target::AtMost(2.0)),
         ],
     })
+}
+
+fn us_each(took: Duration, count: usize) -> Result<f64, BenchError> {
+    let count = u32::try_from(count).map_err(|why| BenchError::Void(why.to_string()))?;
+    Ok(took.as_secs_f64() * 1e6 / f64::from(count))
 }
 
 fn no_tls() -> Result<rustls::ClientConfig, BenchError> {
@@ -147,11 +156,11 @@ async fn register(arena: &Arena, url: &str, number: usize) -> Result<AgentKey, B
     }
 }
 
-/// One match between each two players, from the first opening to the last end.
+/// Matches between each two players, from the first opening to the last end.
 async fn refereed(arena: &Arena, players: &[AgentKey]) -> Result<Duration, BenchError> {
     let begun = Instant::now();
     let mut opened = Vec::new();
-    for pair in players.chunks_exact(2) {
+    for pair in players.chunks_exact(2).cycle().take(players.len() / 2 * MATCHES_A_PAIR) {
         let open = OpenMatch {
             id: MatchId::from_random(Partition(0), random()),
             game: id::GameCode(GameCode::Connect4.as_u16()),
@@ -182,7 +191,7 @@ async fn bare(client: &reqwest::Client, url: &str, at_once: usize) -> Result<Dur
     for _ in 0..at_once {
         let (client, url, position) = (client.clone(), url.to_owned(), position.clone());
         loops.spawn(async move {
-            for _ in 0..PLIES_A_MATCH {
+            for _ in 0..EXCHANGES_A_LOOP {
                 let request = MoveRequest::new(&Asked {
                     match_id: MatchId::from_random(Partition(0), [0; 14]),
                     position: &position,

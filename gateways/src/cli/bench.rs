@@ -36,7 +36,7 @@ pub(super) struct InFolder {
 pub(super) struct Referee {
     #[command(flatten)]
     at: InFolder,
-    /// Matches, and bare exchanges, at once.
+    /// Agents that are asked, and bare exchanges, at once.
     #[arg(long, value_name = "N", default_value_t = 256)]
     at_once: usize,
 }

@@ -3,7 +3,7 @@
 use super::Court;
 use crate::{
     agentarena::{self, Asked, MoveRequest, REPLY_BYTES_MAX, Verdict},
-    directory::Card,
+    directory::{Card, Known},
     house,
 };
 use arena_engine::games::Position;
@@ -11,7 +11,7 @@ use arena_journal::{SealedText, Submission, TextError, TextOwner, vault::random}
 use arena_schema::{
     Hash, Move, Rejection, TextRef,
     command::matches::{AbortMatch, RecordStrike, StrikeCause, SubmitMove, TurnRef, VoidReason},
-    id::{AgentKey, MatchId, Nonce, Protocol, Seed},
+    id::{MatchId, Nonce, Protocol, Seed},
 };
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -23,8 +23,8 @@ const ROOM_PAUSE: Duration = Duration::from_millis(100);
 struct OpenTurn {
     match_id: MatchId,
     position: Position,
-    agent: AgentKey,
-    opponent: AgentKey,
+    agent: Known,
+    opponent: Known,
     strikes: u8,
     deadline_ms: u32,
     seed: Seed,
@@ -76,8 +76,8 @@ fn look_up(court: &Court, turn: &TurnRef) -> Option<OpenTurn> {
     Some(OpenTurn {
         match_id: open.id,
         position: open.position().clone(),
-        agent: seat.agent,
-        opponent: open.seat(turn.seat.other()).agent,
+        agent: Known::of(&state, seat.agent)?,
+        opponent: Known::of(&state, open.seat(turn.seat.other()).agent)?,
         strikes: seat.strikes,
         deadline_ms: open.deadline_ms,
         seed: open.seed,
