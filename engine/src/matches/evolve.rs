@@ -1,7 +1,7 @@
 //! What the family's events do to its room, the agenda and the homes.
 
 use crate::{
-    agenda::{Clock, Due},
+    agenda::{Agenda, Clock, Due},
     games::Position,
     matches::{
         policy::SeatPolicy,
@@ -11,9 +11,8 @@ use crate::{
     state::State,
 };
 use arena_schema::{
-    Seat,
     event::matches::{MatchEnded, MatchOpened, MovePlayed, StrikeRecorded, TurnOpened},
-    id::{AgentKey, MatchKey},
+    id::AgentKey,
 };
 
 pub(crate) fn opened(state: &mut State, event: &MatchOpened) {
@@ -72,10 +71,10 @@ fn count(state: &mut State, one: AgentKey, other: AgentKey, opens: bool) {
 }
 
 pub(crate) fn turn_opened(state: &mut State, event: &TurnOpened) {
-    close_turn(state, event.key, event.seat);
     let Some(open) = state.matches.open.get_mut(event.key.slot, event.key.generation) else {
         return;
     };
+    close_turn(&mut state.agenda, &mut open.seats[event.seat.index()]);
     let due = Due::Turn(TurnKey { key: event.key, seat: event.seat });
     let span_us = turns::span_us(open.deadline_ms);
     let entry = event.due.map(|at| state.agenda.schedule(Clock::Ours, span_us, at, due));
@@ -86,10 +85,10 @@ pub(crate) fn turn_opened(state: &mut State, event: &TurnOpened) {
 }
 
 pub(crate) fn move_played(state: &mut State, event: &MovePlayed) {
-    close_turn(state, event.key, event.seat);
     let Some(open) = state.matches.open.get_mut(event.key.slot, event.key.generation) else {
         return;
     };
+    close_turn(&mut state.agenda, &mut open.seats[event.seat.index()]);
     let played = open.position.play(event.seat, &event.mv);
     debug_assert!(played.is_ok(), "a move that was decided is legal");
     open.plies += 1;
@@ -97,30 +96,24 @@ pub(crate) fn move_played(state: &mut State, event: &MovePlayed) {
 }
 
 pub(crate) fn strike_recorded(state: &mut State, event: &StrikeRecorded) {
-    close_turn(state, event.key, event.seat);
     if let Some(open) = state.matches.open.get_mut(event.key.slot, event.key.generation) {
+        close_turn(&mut state.agenda, &mut open.seats[event.seat.index()]);
         open.seats[event.seat.index()].strikes = event.strikes;
         open.accepted = event.accepted;
     }
 }
 
 pub(crate) fn ended(state: &mut State, event: &MatchEnded) {
-    for &seat in Seat::ALL {
-        close_turn(state, event.key, seat);
-    }
-    if let Some(open) = state.matches.open.remove(event.key.slot, event.key.generation) {
+    if let Some(mut open) = state.matches.open.remove(event.key.slot, event.key.generation) {
+        open.seats.iter_mut().for_each(|seat| close_turn(&mut state.agenda, seat));
         state.matches.ids.remove(&open.id);
         count(state, open.seats[0].agent, open.seats[1].agent, false);
     }
 }
 
 /// Nobody is asked any more.
-fn close_turn(state: &mut State, key: MatchKey, seat: Seat) {
-    let Some(open) = state.matches.open.get_mut(key.slot, key.generation) else {
-        return;
-    };
-    let seat = &mut open.seats[seat.index()];
+fn close_turn(agenda: &mut Agenda, seat: &mut SeatState) {
     if let Some(entry) = seat.turn.take().and_then(|turn| turn.entry) {
-        state.agenda.cancel(entry);
+        agenda.cancel(entry);
     }
 }
