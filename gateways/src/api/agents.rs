@@ -218,8 +218,8 @@ fn forgotten() -> Problem {
     Problem::new(StatusCode::GONE, "agent_forgotten", detail)
 }
 
-/// The agent of a slug in a path.
-fn named(arena: &Arena, slug: &str) -> Result<AgentKey, Problem> {
+/// The agent of this slug.
+pub(super) fn named(arena: &Arena, slug: &str) -> Result<AgentKey, Problem> {
     Handle::parse(&slug.to_ascii_lowercase())
         .and_then(|handle| arena.handle().state().registry().by_handle(&handle))
         .ok_or_else(|| Problem::not_found("agent"))

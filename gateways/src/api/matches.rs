@@ -2,7 +2,7 @@
 
 use super::{
     InPath,
-    agents::{deadline_ms, opened},
+    agents::{deadline_ms, named as named_agent, opened},
     body::Body,
     caller::Caller,
 };
@@ -11,7 +11,7 @@ use arena_engine::games::GameCode;
 use arena_journal::{Submission, vault::random};
 use arena_schema::{
     command::matches::{First, OpenMatch},
-    id::{self, AgentKey, Handle, MatchId, Seed},
+    id::{self, AgentKey, MatchId, Seed},
 };
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
@@ -40,7 +40,7 @@ pub(super) async fn practice(
         let detail = format!("Practice is against the house: {}, not {named:?}.", names.join(", "));
         Problem::field("opponent", "no_house_agent", detail)
     })?;
-    let opponent = agent(&arena, housed.slug)?;
+    let opponent = named_agent(&arena, housed.slug)?;
     let deadline_ms = deadline_ms(None, arena.settings().agentarena.deadline_ms)?;
     open(&arena, caller, opponent, game, First::BySeed, false, deadline_ms).await
 }
@@ -65,7 +65,7 @@ pub(super) async fn challenge(
     let missing = |field, what| Problem::field(field, "missing_field", format!("Give {what} as `{field}`."));
     let game = game(body.game.as_deref().ok_or_else(|| missing("game", "the game's name"))?)?;
     let named = body.opponent.as_deref().ok_or_else(|| missing("opponent", "the opponent's slug"))?;
-    let opponent = agent(&arena, named)?;
+    let opponent = named_agent(&arena, named)?;
     let housed = house::by_name(named).is_some();
     if housed && body.rated == Some(true) {
         return Err(Problem::field("rated", "house_unrated", "Matches against the house are never rated."));
@@ -74,7 +74,7 @@ pub(super) async fn challenge(
     let first = match body.first.as_deref() {
         None => First::BySeed,
         Some(slug) => {
-            let chosen = agent(&arena, slug).ok();
+            let chosen = named_agent(&arena, slug).ok();
             if chosen == Some(caller.agent) {
                 First::Challenger
             } else if chosen == Some(opponent) {
@@ -123,12 +123,6 @@ fn game(name: &str) -> Result<GameCode, Problem> {
             format!("The games here are {}, not {name:?}.", known.join(", ")),
         )
     })
-}
-
-fn agent(arena: &Arena, slug: &str) -> Result<AgentKey, Problem> {
-    Handle::parse(&slug.to_ascii_lowercase())
-        .and_then(|handle| arena.handle().state().registry().by_handle(&handle))
-        .ok_or_else(|| Problem::not_found("agent"))
 }
 
 /// `GET /api/v1/matches/{id}`: how it stands.
