@@ -18,11 +18,9 @@ pub enum Verdict {
     Move {
         /// The move.
         mv: Move,
-        /// The text that named it.
-        text: String,
         /// What it said of it, cut at [`REASON_CHARS_MAX`].
         reason: Option<String>,
-        /// The reply's first part, for the case that the move is illegal.
+        /// The reply's first part, where the move stood not in `legal`.
         excerpt: Option<String>,
     },
     /// One strike.
@@ -38,8 +36,8 @@ pub enum Verdict {
     OurFault(String),
 }
 
-/// Judges an exchange for a request that carried `nonce`.
-pub fn judge(exchange: &Exchange, nonce: &str, game: GameCode) -> Verdict {
+/// Judges an exchange for a request that carried `nonce` and in whose `legal` stood what `allows` says.
+pub fn judge(exchange: &Exchange, nonce: &str, game: GameCode, allows: impl Fn(&str) -> bool) -> Verdict {
     let (status, body, too_large) = match &exchange.outcome {
         Outcome::Fault { fault: Fault::Unsendable | Fault::NoRoom, detail, .. } => {
             return Verdict::OurFault(detail.clone());
@@ -81,7 +79,8 @@ pub fn judge(exchange: &Exchange, nonce: &str, game: GameCode) -> Verdict {
     match game.parse_move(&text) {
         Some(mv) => {
             let reason = text_of("reason").map(|reason| reason.chars().take(REASON_CHARS_MAX).collect());
-            Verdict::Move { mv, text, reason, excerpt: excerpt(body) }
+            let excerpt = if allows(&text) { None } else { excerpt(body) };
+            Verdict::Move { mv, reason, excerpt }
         }
         None => strike(StrikeCause::Illegal),
     }
@@ -109,7 +108,9 @@ mod tests {
 
     fn reply(status: u16, body: &[u8], too_large: bool) -> Verdict {
         let outcome = Outcome::Reply { status, body: body.to_vec(), too_large };
-        judge(&Exchange { latency: Duration::from_millis(3), outcome }, NONCE, GameCode::Connect4)
+        judge(&Exchange { latency: Duration::from_millis(3), outcome }, NONCE, GameCode::Connect4, |text| {
+            text == "d"
+        })
     }
 
     #[track_caller]
@@ -123,9 +124,10 @@ mod tests {
     #[track_caller]
     fn plays(body: &str, expect: Option<&str>) {
         match reply(200, body.replace("NONCE", NONCE).as_bytes(), false) {
-            Verdict::Move { text, reason, .. } => {
-                assert_eq!(text, "d");
+            Verdict::Move { mv, reason, excerpt } => {
+                assert_eq!(GameCode::Connect4.move_text(&mv), "d");
                 assert_eq!(reason.as_deref(), expect);
+                assert_eq!(excerpt, None, "what is in `legal` needs none");
             }
             other => panic!("{body} is a move, it came to {other:?}"),
         }
@@ -186,6 +188,15 @@ mod tests {
             }
         }
         assert!(matches!(reply(200, b"x", true), Verdict::Strike { cause: StrikeCause::TooLarge, .. }));
+    }
+
+    #[test]
+    fn a_move_of_the_game_that_is_not_in_legal_keeps_what_was_answered() {
+        let body = format!(r#"{{"move":"e","nonce":"{NONCE}"}}"#);
+        match reply(200, body.as_bytes(), false) {
+            Verdict::Move { excerpt, .. } => assert_eq!(excerpt.as_deref(), Some(body.as_str())),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

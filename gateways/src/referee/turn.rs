@@ -119,12 +119,8 @@ async fn ask_agentarena(
         tracing::warn!("no descriptor is left to ask an agent: trying again");
         tokio::time::sleep(ROOM_PAUSE).await;
     };
-    let mut verdict = agentarena::judge(&exchange, &nonce.to_string(), open.position.game());
-    if let Verdict::Move { text, excerpt, .. } = &mut verdict
-        && request.allows(text)
-    {
-        *excerpt = None;
-    }
+    let game = open.position.game();
+    let verdict = agentarena::judge(&exchange, &nonce.to_string(), game, |text| request.allows(text));
     Fact { verdict, nonce: Some(nonce), latency: exchange.latency }
 }
 
@@ -144,8 +140,7 @@ async fn ask_house(court: &Court, turn: &TurnRef, open: &OpenTurn, agent: &Card)
     let started = Instant::now();
     match court.house.choose(mind, open.position.clone(), turn.seat, seed).await {
         Ok(Some(choice)) => {
-            let text = open.position.game().move_text(&choice.mv);
-            let verdict = Verdict::Move { mv: choice.mv, text, reason: Some(choice.reason), excerpt: None };
+            let verdict = Verdict::Move { mv: choice.mv, reason: Some(choice.reason), excerpt: None };
             Fact { verdict, nonce: None, latency: started.elapsed() }
         }
         Ok(None) => our_fault(format!("{} found no legal move", agent.handle)),
