@@ -16,7 +16,7 @@ pub const QUEUE_RECORDS_MAX: usize = 1_024;
 pub const GROUP_RECORDS_MAX: usize = 1_024;
 
 /// How long a commit waits for more where nobody waits for it: three files are written for each, whatever it holds.
-const PACE: Duration = Duration::from_millis(4);
+const PACE: Duration = Duration::from_millis(10);
 
 /// How many are in a hurry: who waits for a record, or for the end. While there is none, the thread sleeps for its pace and is
 /// woken by no record that comes meanwhile.

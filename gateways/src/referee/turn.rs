@@ -13,11 +13,17 @@ use arena_schema::{
     command::matches::{AbortMatch, RecordStrike, StrikeCause, SubmitMove, TurnRef, VoidReason},
     id::{MatchId, Nonce, Protocol, Seed},
 };
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::task::JoinSet;
 
 /// How long to wait for room where this process has no descriptor left to ask.
 const ROOM_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a turn waits between two attempts to read what it is made of.
+const READ_PAUSE: Duration = Duration::from_secs(1);
 
 /// What the state says of a turn that is open.
 struct OpenTurn {
@@ -39,14 +45,9 @@ struct Fact {
 
 /// Asks for one turn and submits what came; nothing where the turn is past meanwhile.
 pub(super) async fn take(court: &Court, turn: TurnRef) {
-    let Some(open) = look_up(court, &turn) else {
+    let Some((open, agent, opponent)) = read(court, &turn).await else {
         return;
     };
-    let (agent, opponent) =
-        match tokio::try_join!(court.directory.card(open.agent), court.directory.card(open.opponent)) {
-            Ok(cards) => cards,
-            Err(why) => return void(court, &turn, &format!("an agent cannot be looked up: {why}")).await,
-        };
     let fact = match agent.protocol {
         Protocol::House => ask_house(court, &turn, &open, &agent).await,
         Protocol::AgentArena => ask_agentarena(court, &turn, &open, &agent, &opponent.name).await,
@@ -57,6 +58,19 @@ pub(super) async fn take(court: &Court, turn: TurnRef) {
     }
     if let Some(rejection) = submit(court, submission(court, turn, &agent, fact)).await {
         void(court, &turn, &format!("the engine refuses what came of a turn: {rejection}")).await;
+    }
+}
+
+/// The turn as it stands and who sits there; none where it is past. What cannot be read now (a full disk, no descriptor left) is
+/// read again: the match waits, and nobody pays for it.
+async fn read(court: &Court, turn: &TurnRef) -> Option<(OpenTurn, Arc<Card>, Arc<Card>)> {
+    loop {
+        let open = look_up(court, turn)?;
+        match tokio::try_join!(court.directory.card(open.agent), court.directory.card(open.opponent)) {
+            Ok((agent, opponent)) => return Some((open, agent, opponent)),
+            Err(why) => tracing::error!(%why, "an agent cannot be looked up: its turn waits"),
+        }
+        tokio::time::sleep(READ_PAUSE).await;
     }
 }
 
