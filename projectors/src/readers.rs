@@ -5,7 +5,7 @@ use crate::error::{Fault, ViewError};
 use rusqlite::{Connection, OpenFlags};
 use std::{
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 /// How many connections of a view are kept open while nobody reads.
@@ -26,26 +26,65 @@ enum Place {
 
 struct Pool {
     path: PathBuf,
-    idle: Mutex<Vec<Connection>>,
+    kept: Mutex<Kept>,
+    given_back: Condvar,
+}
+
+#[derive(Default)]
+struct Kept {
+    idle: Vec<Connection>,
+    lent: usize,
+}
+
+/// A connection on loan; it counts as lent until it is dropped.
+struct Lent<'a> {
+    pool: &'a Pool,
+    connection: Option<Connection>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut kept = self.pool.kept();
+        kept.lent -= 1;
+        if kept.idle.len() < IDLE_CONNECTIONS_MAX {
+            kept.idle.extend(self.connection.take());
+        }
+        self.pool.given_back.notify_one();
+    }
 }
 
 impl Pool {
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> rusqlite::Result<Connection> {
-        if let Some(connection) = self.idle().pop() {
-            return Ok(connection);
-        }
+    /// One that is idle, or a new one, or where the system gives no more, the next that is given back.
+    fn lend(&self) -> rusqlite::Result<Lent<'_>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Connection::open_with_flags(&self.path, flags)
-    }
-
-    fn give_back(&self, connection: Connection) {
-        let mut idle = self.idle();
-        if idle.len() < IDLE_CONNECTIONS_MAX {
-            idle.push(connection);
+        let mut kept = self.kept();
+        loop {
+            if let Some(connection) = kept.idle.pop() {
+                kept.lent += 1;
+                return Ok(Lent { pool: self, connection: Some(connection) });
+            }
+            drop(kept);
+            let opened = Connection::open_with_flags(&self.path, flags).and_then(|connection| {
+                // Its files are opened by the first read.
+                connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
+                Ok(connection)
+            });
+            kept = self.kept();
+            match opened {
+                Ok(connection) => {
+                    kept.lent += 1;
+                    return Ok(Lent { pool: self, connection: Some(connection) });
+                }
+                Err(why) if kept.idle.is_empty() && kept.lent == 0 => return Err(why),
+                Err(_) if kept.idle.is_empty() => {
+                    kept = self.given_back.wait(kept).unwrap_or_else(PoisonError::into_inner);
+                }
+                Err(_) => {}
+            }
         }
     }
 }
@@ -56,7 +95,7 @@ impl Readers {
     }
 
     pub(crate) fn file(view: &'static str, path: &Path) -> Self {
-        let pool = Pool { path: path.to_owned(), idle: Mutex::default() };
+        let pool = Pool { path: path.to_owned(), kept: Mutex::default(), given_back: Condvar::new() };
         Self { view, place: Place::File(RwLock::new(pool)) }
     }
 
@@ -73,13 +112,13 @@ impl Readers {
             Place::Memory(connection) => within(&connection.lock().unwrap_or_else(PoisonError::into_inner)),
             Place::File(pool) => {
                 let pool = pool.read().unwrap_or_else(PoisonError::into_inner);
-                pool.take().map_err(Fault::from).and_then(|connection| {
-                    let result = within(&connection);
+                pool.lend().map_err(Fault::from).and_then(|mut lent| {
+                    let result = lent.connection.as_ref().map(within);
                     // One that failed may be of a file that is damaged or gone.
-                    if result.is_ok() {
-                        pool.give_back(connection);
+                    if matches!(result, Some(Err(_))) {
+                        lent.connection = None;
                     }
-                    result
+                    result.expect("what was lent is there until it is dropped")
                 })
             }
         };
@@ -101,7 +140,7 @@ impl Readers {
     ) -> Result<Option<T>, ViewError> {
         let Place::File(pool) = &self.place else { return Ok(None) };
         let mut pool = pool.write().unwrap_or_else(PoisonError::into_inner);
-        pool.idle().clear();
+        pool.kept().idle.clear();
         let (path, result) = exchange()?;
         pool.path = path;
         Ok(Some(result))
@@ -110,7 +149,7 @@ impl Readers {
     /// Closes the connections that nobody uses.
     pub(crate) fn close_idle(&self) {
         if let Place::File(pool) = &self.place {
-            pool.read().unwrap_or_else(PoisonError::into_inner).idle().clear();
+            pool.read().unwrap_or_else(PoisonError::into_inner).kept().idle.clear();
         }
     }
 }
