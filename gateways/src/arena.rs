@@ -7,6 +7,7 @@ use crate::{
     house::{self, HousePool},
     problem::Problem,
     referee::{self, Court},
+    registration::NewAgent,
     settings::Settings,
 };
 use anyhow::{Context, Result, bail};
@@ -17,10 +18,9 @@ use arena_journal::{
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
     Event, LogTime,
-    command::registry::RegisterAgent,
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Era, Handle as AgentHandle, Incarnation,
-        Partition, Protocol, PublicSlug, RecordNumber,
+        Partition, Protocol, RecordNumber,
     },
 };
 
@@ -173,28 +173,17 @@ impl Arena {
                 Some(false) => bail!("the name {} belongs to an agent that is not the house's", agent.slug),
                 None => {}
             }
-            let id = AgentId::from_random(PARTITION, random());
-            let owner = TextOwner::Agent(id);
-            self.texts().create_owner(owner)?;
-            let (name, sealed) = self.texts().seal(owner, agent.name)?;
-            let register = RegisterAgent {
-                id,
-                public_slug: PublicSlug(random()),
+            let new = NewAgent {
                 handle,
-                name: Some(name),
+                name: Some(agent.name),
                 protocol: Protocol::House,
                 method: ConnectionMethod::House,
                 endpoint: None,
                 challenges: ChallengePolicy::Open,
                 credentials: Vec::new(),
             };
-            let outcome = self
-                .0
-                .producer
-                .submit(vec![Submission::new(register).with_text(sealed)])
-                .await?
-                .outcome()
-                .await?;
+            let (_, submission) = new.submission(self.texts(), PARTITION)?;
+            let outcome = self.0.producer.submit(vec![submission]).await?.outcome().await?;
             if let Err(rejection) = outcome.result {
                 bail!("the house agent {} cannot be registered: {rejection}", agent.slug);
             }

@@ -20,6 +20,7 @@ pub mod house;
 pub mod names;
 pub mod problem;
 pub mod referee;
+pub mod registration;
 pub mod secrets;
 pub mod server;
 pub mod settings;

@@ -6,19 +6,18 @@ use crate::{
     egress::EndpointUrl,
     names,
     problem::Problem,
+    registration::NewAgent,
     secrets,
     settings::{DEADLINE_MS, Registration},
     times::rfc3339_ms,
     web::replay::{rating_json, strike_json},
 };
-use arena_journal::{Submission, TextError, TextOwner, vault::random};
+use arena_journal::{Submission, TextError, TextOwner};
 use arena_projectors::AgentRow;
 use arena_schema::{
     Event, Rejection, SecretHash,
-    command::registry::{NewCredential, RegisterAgent, RotateCredential, SetEndpoint},
-    id::{
-        AgentId, AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, Protocol, PublicSlug,
-    },
+    command::registry::{NewCredential, RotateCredential, SetEndpoint},
+    id::{AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, Protocol},
 };
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
@@ -59,29 +58,21 @@ pub(super) async fn register(
     }
     let url = checked_endpoint(&arena, url).await?;
 
-    let id = AgentId::from_random(arena.partition(), random());
-    let owner = TextOwner::Agent(id);
     let api_key = secrets::draw("arena");
-    let submission = {
+    let (owner, submission) = {
         let (arena, name, url) = (arena.clone(), name.clone(), url.clone());
         let hash = SecretHash::of(&api_key);
         off_the_loop(move || {
-            arena.texts().create_owner(owner).map_err(Problem::internal)?;
-            let (display, display_sealed) =
-                arena.texts().seal(owner, &name.display).map_err(Problem::internal)?;
-            let (endpoint, endpoint_sealed) = arena.texts().seal(owner, &url).map_err(Problem::internal)?;
-            let register = RegisterAgent {
-                id,
-                public_slug: PublicSlug(random()),
+            let new = NewAgent {
                 handle: name.slug,
-                name: Some(display),
+                name: Some(&name.display),
                 protocol: Protocol::AgentArena,
                 method: ConnectionMethod::RemoteEndpoint,
-                endpoint: Some(endpoint),
+                endpoint: Some(&url),
                 challenges,
                 credentials: vec![NewCredential { kind: CredentialKind::ApiKey, hash }],
             };
-            Ok(Submission::new(register).with_text(display_sealed).with_text(endpoint_sealed))
+            new.submission(arena.texts(), arena.partition()).map_err(Problem::internal)
         })
         .await?
     };

@@ -31,7 +31,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             }
         })?;
         let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes.as_ref() };
-        if serde_json::from_slice::<serde_json::Value>(bytes).is_ok_and(|value| !value.is_object()) {
+        let is_object = bytes.trim_ascii_start().starts_with(b"{");
+        if !is_object && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
             let detail = "The body is JSON, but no object.";
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_body", detail));
         }

@@ -5,19 +5,16 @@ use super::{BenchError, Figure, Report, Target};
 use crate::{
     agentarena::{self, Asked, MoveRequest},
     arena::Arena,
+    registration::NewAgent,
     settings::Settings,
 };
 use arena_engine::games::{GameCode, Position, Seat};
-use arena_journal::{Submission, TextOwner, vault::random};
+use arena_journal::{Submission, vault::random};
 use arena_schema::{
     Event,
-    command::{
-        matches::{First, OpenMatch},
-        registry::RegisterAgent,
-    },
+    command::matches::{First, OpenMatch},
     id::{
-        self, AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle, MatchId, Nonce, Partition,
-        Protocol, PublicSlug, Seed,
+        self, AgentKey, ChallengePolicy, ConnectionMethod, Handle, MatchId, Nonce, Partition, Protocol, Seed,
     },
 };
 use std::{
@@ -133,23 +130,17 @@ fn no_tls() -> Result<rustls::ClientConfig, BenchError> {
 
 async fn register(arena: &Arena, url: &str, number: usize) -> Result<AgentKey, BenchError> {
     let void = |why: &dyn std::fmt::Display| BenchError::Void(why.to_string());
-    let id = AgentId::from_random(Partition(0), random());
-    let owner = TextOwner::Agent(id);
-    arena.texts().create_owner(owner).map_err(|why| void(&why))?;
-    let (endpoint, sealed) = arena.texts().seal(owner, url).map_err(|why| void(&why))?;
-    let handle = Handle::parse(&format!("bench-{number}")).ok_or_else(|| void(&"the handle is none"))?;
-    let register = RegisterAgent {
-        id,
-        public_slug: PublicSlug(random()),
-        handle,
+    let new = NewAgent {
+        handle: Handle::parse(&format!("bench-{number}")).ok_or_else(|| void(&"the handle is none"))?,
         name: None,
         protocol: Protocol::AgentArena,
         method: ConnectionMethod::RemoteEndpoint,
-        endpoint: Some(endpoint),
+        endpoint: Some(url),
         challenges: ChallengePolicy::Open,
         credentials: Vec::new(),
     };
-    let pending = arena.producer().submit(vec![Submission::new(register).with_text(sealed)]).await?;
+    let (_, submission) = new.submission(arena.texts(), Partition(0)).map_err(|why| void(&why))?;
+    let pending = arena.producer().submit(vec![submission]).await?;
     match pending.outcome().await?.result.map_err(|why| void(&why))?.first() {
         Some(Event::AgentRegistered(registered)) => Ok(registered.agent),
         _ => Err(void(&"an agent was not registered")),

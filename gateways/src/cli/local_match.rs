@@ -9,23 +9,18 @@ use crate::{
     boards,
     egress::EndpointUrl,
     house,
+    registration::NewAgent,
     settings::{DEADLINE_MS, Settings},
     web::replay::{ReplayJson, wins},
 };
 use anyhow::{Context, Result, anyhow, bail};
 use arena_engine::games::{GameCode, Position, Seat};
-use arena_journal::{Submission, TextOwner, vault::random};
+use arena_journal::{Submission, vault::random};
 use arena_projectors::{MatchStatus, Replay, What};
 use arena_schema::{
     Event,
-    command::{
-        matches::{First, OpenMatch},
-        registry::RegisterAgent,
-    },
-    id::{
-        self, AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle, MatchId, Protocol, PublicSlug,
-        Seed,
-    },
+    command::matches::{First, OpenMatch},
+    id::{self, AgentKey, ChallengePolicy, ConnectionMethod, Handle, MatchId, Protocol, Seed},
 };
 use clap::Args;
 use std::{fs, io::IsTerminal, path::PathBuf, process::ExitCode};
@@ -155,23 +150,16 @@ async fn player(arena: &Arena, named: &str, handle: &'static str) -> Result<Agen
     }
     let url = EndpointUrl::parse(named, arena.egress().policy())?;
     arena.egress().untrusted().check(&url).await?;
-    let id = AgentId::from_random(arena.partition(), random());
-    let owner = TextOwner::Agent(id);
-    arena.texts().create_owner(owner)?;
-    let (name, name_sealed) = arena.texts().seal(owner, handle)?;
-    let (endpoint, endpoint_sealed) = arena.texts().seal(owner, url.as_str())?;
-    let register = RegisterAgent {
-        id,
-        public_slug: PublicSlug(random()),
+    let new = NewAgent {
         handle: Handle::parse(handle).context("the name is a handle")?,
-        name: Some(name),
+        name: Some(handle),
         protocol: Protocol::AgentArena,
         method: ConnectionMethod::RemoteEndpoint,
-        endpoint: Some(endpoint),
+        endpoint: Some(url.as_str()),
         challenges: ChallengePolicy::Open,
         credentials: Vec::new(),
     };
-    let submission = Submission::new(register).with_text(name_sealed).with_text(endpoint_sealed);
+    let (_, submission) = new.submission(arena.texts(), arena.partition())?;
     let events =
         arena.submit(submission).await.map_err(|why| anyhow!("it cannot be registered: {}", why.code()))?;
     match events.first() {
