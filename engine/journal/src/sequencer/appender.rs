@@ -3,27 +3,22 @@
 use super::{
     ORDERLY,
     reducer::{Durable, Reduced},
-    submit::{Batch, Message, Submission},
+    submit::{Batch, Inbox, Message, Submission},
 };
 use crate::{
     clock::{Clock, Running},
     journal::Journal,
-    texts::SealedText,
     vault::random,
 };
 use arena_schema::{
     Hash, LogTime,
     command::system::{AnnounceSequencer, Tick},
     id::{Epoch, Incarnation, Lineage, Partition, RecordNumber},
-    record::{CommandHead, EncodedRecord, HEADER_BYTES, Header, RECORD_BYTES_MAX, TRAILER_BYTES},
+    record::{CommandHead, EncodedRecord, Header},
 };
 use std::{collections::VecDeque, sync::mpsc, time::Duration};
 use tokio::sync::oneshot;
 
-/// How many bytes of commands fit into a record.
-const COMMANDS_BYTES_MAX: usize = RECORD_BYTES_MAX - HEADER_BYTES - TRAILER_BYTES;
-/// How many bytes of sealed texts ride beside one record.
-const TEXTS_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How often the two clocks are compared where nothing happens.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -41,7 +36,7 @@ pub(super) struct Appender {
     pub(super) reduced: Reduced,
     pub(super) messages: mpsc::Receiver<Message>,
     pub(super) durable: mpsc::SyncSender<Durable>,
-    pub(super) waiting: VecDeque<Batch>,
+    pub(super) inbox: Inbox,
     pub(super) stopping: bool,
     pub(super) halted: bool,
     pub(super) advances: VecDeque<(u64, oneshot::Sender<()>)>,
@@ -61,8 +56,8 @@ impl Appender {
                 tracing::warn!("the wall clock and the monotonic clock parted: announcing anew");
                 self.announce()?;
             }
-            if !self.waiting.is_empty() {
-                self.append_waiting()?;
+            if let Some(batch) = self.inbox.next() {
+                self.append_batch(batch)?;
             } else if self.is_reduced() && self.is_due() {
                 self.append_own(Submission::new(Tick {}))?;
             } else if self.is_reduced() {
@@ -89,9 +84,8 @@ impl Appender {
     /// Waits for one message where there is nothing to do, then takes all that are there.
     fn take_messages(&mut self) -> Result<(), String> {
         let gone = || "its handle is gone".to_owned();
-        let idle =
-            self.waiting.is_empty() && !(self.is_reduced() && (self.stopping || !self.advanced.is_empty()));
-        if idle {
+        let done = self.is_reduced() && (self.stopping || !self.advanced.is_empty());
+        if !done && self.inbox.falls_asleep() {
             let due = self.reduced.next_due.filter(|_| self.is_reduced());
             let wait = due.and_then(|due| self.running.wait_for(due)).unwrap_or(IDLE).min(IDLE);
             match self.messages.recv_timeout(wait) {
@@ -113,7 +107,7 @@ impl Appender {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Batch(batch) => self.waiting.push_back(batch),
+            Message::Waiting => {}
             Message::Reduced(reduced) => self.reduced = reduced,
             Message::Stop => self.stopping = true,
             Message::Halted => self.halted = true,
@@ -152,9 +146,7 @@ impl Appender {
         let outage_us = if self.last == RecordNumber(0) { 0 } else { time.us_since(self.last_time) };
         let incarnation = self.incarnation;
         let announce = Submission::new(AnnounceSequencer { incarnation, outage_us });
-        let batch = Self::own_batch(vec![announce])?;
-        let commands = batch.commands.clone();
-        self.append(time, &commands, vec![batch])?;
+        self.append(time, Self::own_batch(vec![announce])?)?;
         self.wait_reduced()
     }
 
@@ -165,34 +157,14 @@ impl Appender {
 
     fn append_own(&mut self, submission: Submission) -> Result<(), String> {
         let batch = Self::own_batch(vec![submission])?;
-        self.waiting.push_front(batch);
-        self.append_waiting()
+        self.append_batch(batch)
     }
 
-    /// One record of as many waiting batches as fit; one that stands alone is a record of its own.
-    pub(super) fn append_waiting(&mut self) -> Result<(), String> {
-        let mut commands = Vec::new();
-        let mut batches = Vec::new();
-        let mut texts_bytes = 0;
-        let mut alone = false;
-        while let Some(next) = self.waiting.front() {
-            let fits = commands.len() + next.commands.len() <= COMMANDS_BYTES_MAX
-                && texts_bytes + next.texts_bytes <= TEXTS_BYTES_MAX;
-            if !batches.is_empty() && (alone || next.alone || !fits) {
-                break;
-            }
-            let Some(batch) = self.waiting.pop_front() else { break };
-            commands.extend_from_slice(&batch.commands);
-            texts_bytes += batch.texts_bytes;
-            alone |= batch.alone;
-            batches.push(batch);
-        }
-        let time = self.stamp();
-        self.append(time, &commands, batches)?;
-        if alone {
-            self.wait_reduced()?;
-        }
-        Ok(())
+    /// One record of one batch; after one that stands alone, nothing before it is reduced.
+    pub(super) fn append_batch(&mut self, batch: Batch) -> Result<(), String> {
+        let (time, alone) = (self.stamp(), batch.alone);
+        self.append(time, batch)?;
+        if alone { self.wait_reduced() } else { Ok(()) }
     }
 
     /// The next record's time: the clock's, and later than the last record's.
@@ -200,7 +172,8 @@ impl Appender {
         self.running.now().max(self.last_time.plus_us(1))
     }
 
-    fn append(&mut self, time: LogTime, commands: &[u8], mut batches: Vec<Batch>) -> Result<(), String> {
+    fn append(&mut self, time: LogTime, batch: Batch) -> Result<(), String> {
+        let Batch { commands, texts, replies, room, .. } = batch;
         let header = Header {
             lineage: self.reduced.lineage.unwrap_or(self.lineage),
             partition: self.partition,
@@ -214,20 +187,18 @@ impl Appender {
             rules: self.reduced.rules,
             salt: random(),
         };
-        let record = EncodedRecord::seal(&header, commands);
-        let texts: Vec<SealedText> =
-            batches.iter_mut().flat_map(|batch| std::mem::take(&mut batch.texts)).collect();
+        let record = EncodedRecord::seal(&header, &commands);
         self.journal.append(&record, &texts).map_err(|why| why.to_string())?;
         self.last = header.number;
         self.last_hash = record.hash();
         self.last_time = time;
-        self.durable.send(Durable { record, batches, texts }).map_err(|_| "the reducer has ended".to_owned())
+        self.durable.send(Durable { record, replies, room, texts }).map_err(|_| "the reducer has ended".to_owned())
     }
 
     /// The last record of an orderly stop: no command, and a digest that covers the tail.
     fn close(mut self) -> Result<(), String> {
         let time = self.stamp();
-        self.append(time, &[], Vec::new())?;
+        self.append(time, Batch::default())?;
         self.wait_reduced()?;
         tracing::debug!(record = self.last.0, "{ORDERLY}");
         Ok(())

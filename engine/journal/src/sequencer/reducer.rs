@@ -2,7 +2,7 @@
 
 use super::{
     Followed, Follower,
-    submit::{Answered, Batch, Inbox, Message},
+    submit::{Answered, Inbox, Message, Reply},
 };
 use crate::texts::SealedText;
 use arena_engine::{Reduction, State, reduce};
@@ -16,7 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock, mpsc};
 /// A record that is durable, and whose commands wait for their outcomes.
 pub(super) struct Durable {
     pub(super) record: EncodedRecord,
-    pub(super) batches: Vec<Batch>,
+    pub(super) replies: Vec<Reply>,
+    pub(super) room: usize,
     pub(super) texts: Vec<SealedText>,
 }
 
@@ -48,6 +49,8 @@ pub(super) struct Reducer {
     pub(super) state: Arc<RwLock<State>>,
     pub(super) followers: Vec<Box<dyn Follower>>,
     pub(super) inbox: Inbox,
+    /// How many events the last record had.
+    pub(super) events_last: usize,
 }
 
 impl Reducer {
@@ -66,27 +69,30 @@ impl Reducer {
     }
 
     fn take(&mut self, durable: Durable, reduction: &mut Reduction) -> Result<Reduced, String> {
-        let Durable { record, batches, texts } = durable;
+        let Durable { record, replies, room, texts } = durable;
         let view = RecordView::parse(record.as_bytes())
             .map_err(|why| format!("record {} was sealed wrongly: {why}", record.number()))?;
         let reduced = {
+            // About as many as the last record had, so that the list seldom moves.
+            reduction.events.reserve(self.events_last);
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
             reduce(&mut state, &view, reduction).map_err(|halt| halt.to_string())?;
             Reduced::of(&state)
         };
         let (header, hash) = (view.header, view.hash);
         let number = header.number;
+        self.events_last = reduction.events.len();
         let events = Arc::new(std::mem::take(&mut reduction.events));
         if self.followers.iter().any(|follower| follower.wants(number, true)) {
             let (bytes, digest, events) = (record.into_bytes(), reduced.digest, Arc::clone(&events));
             let followed = Followed { header, hash, digest, events, bytes, texts, live: true };
             hand(&mut self.followers, followed)?;
         }
+        self.inbox.make_room(room);
         let mut first = 1;
-        for Batch { reply, count, room, .. } in batches {
-            drop(room);
+        for Reply { count, sender } in replies {
             // Who no longer waits finds the outcome in the records.
-            let _ = reply.send(Answered { record: number, first, count, events: Arc::clone(&events) });
+            let _ = sender.send(Answered { record: number, first, count, events: Arc::clone(&events) });
             first += count;
         }
         Ok(reduced)

@@ -60,7 +60,7 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
         reduced,
         messages,
         durable,
-        waiting: VecDeque::new(),
+        inbox: inbox.clone(),
         stopping: false,
         halted: false,
         advances: VecDeque::new(),
@@ -75,7 +75,8 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
         });
     };
 
-    let reducer = Reducer { state, followers, inbox: inbox.clone() };
+    let reducer = Reducer { state, followers, inbox: inbox.clone(), events_last: 0 };
+    let ending = inbox.clone();
     let (reducer_stopped, halted) = (Arc::clone(&stopped), inbox.clone());
     let spawn_error = |why: std::io::Error| Stopped(format!("a thread cannot be started: {why}"));
     let reducing = thread::Builder::new()
@@ -94,11 +95,11 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
         .spawn(move || {
             let result = caught(|| {
                 appender.announce()?;
-                appender.waiting.push_back(batch);
-                appender.append_waiting()?;
+                appender.append_batch(batch)?;
                 appender.run()
             });
             ended(result.err().unwrap_or_else(|| ORDERLY.to_owned()), &stopped);
+            ending.end();
         })
         .map_err(spawn_error)?;
 

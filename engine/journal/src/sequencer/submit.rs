@@ -7,19 +7,23 @@ use arena_schema::{
     Command, Event, Rejection,
     event::system::Place,
     id::{CredentialRef, ProducerId, RecordNumber},
-    record::{CommandHead, SecondKey, encode_command},
+    record::{
+        CommandHead, HEADER_BYTES, RECORD_BYTES_MAX, SecondKey, TRAILER_BYTES, encode_command,
+    },
 };
 use std::{
+    cell::RefCell,
+    collections::VecDeque,
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc,
     },
     task::{Context, Poll, Wake},
     thread,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 /// How many commands may be unanswered at once.
 pub const QUEUE_COMMANDS_MAX: usize = 4_096;
@@ -27,6 +31,11 @@ pub const QUEUE_COMMANDS_MAX: usize = 4_096;
 pub const BATCH_BYTES_MAX: usize = 256 * 1024;
 /// How long one batch's sealed texts may be together.
 pub const BATCH_TEXTS_BYTES_MAX: usize = 1024 * 1024;
+
+/// How many bytes of commands fit into a record.
+const COMMANDS_BYTES_MAX: usize = RECORD_BYTES_MAX - HEADER_BYTES - TRAILER_BYTES;
+/// How many bytes of sealed texts ride beside one record.
+const TEXTS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The queue is full: try again in a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -82,16 +91,24 @@ impl Submission {
     }
 }
 
-/// Commands that go into one record together.
+/// The next record's commands, merged as they come: what one submitter hands in together stays together.
+#[derive(Default)]
 pub(super) struct Batch {
     pub(super) commands: Vec<u8>,
     pub(super) count: u32,
     pub(super) alone: bool,
     pub(super) texts: Vec<SealedText>,
     pub(super) texts_bytes: usize,
-    pub(super) reply: oneshot::Sender<Answered>,
-    /// Its room in the queue, given back with the answer; the sequencer's own have none.
-    pub(super) room: Option<OwnedSemaphorePermit>,
+    pub(super) replies: Vec<Reply>,
+    /// How much of the queue's room it takes until it is answered; the sequencer's own takes none.
+    pub(super) room: usize,
+}
+
+/// Whom to answer, in the order of their commands.
+pub(super) struct Reply {
+    /// How many commands are theirs.
+    pub(super) count: u32,
+    pub(super) sender: oneshot::Sender<Answered>,
 }
 
 impl Batch {
@@ -99,32 +116,78 @@ impl Batch {
         heads: impl Iterator<Item = CommandHead>,
         submissions: Vec<Submission>,
     ) -> Result<(Self, Pending), SubmitError> {
-        let (reply, answer) = oneshot::channel();
-        let mut batch = Self {
-            commands: Vec::with_capacity(submissions.len() * 96),
-            count: submissions.len() as u32,
-            alone: submissions.iter().any(|submission| submission.command.stands_alone()),
-            texts: Vec::new(),
-            texts_bytes: 0,
-            reply,
-            room: None,
-        };
+        let mut batch = Self::default();
+        let pending = batch.add(heads, submissions)?;
+        Ok((batch, pending))
+    }
+
+    /// Puts what one submitter hands in into an empty batch.
+    fn add(
+        &mut self,
+        heads: impl Iterator<Item = CommandHead>,
+        submissions: Vec<Submission>,
+    ) -> Result<Pending, SubmitError> {
+        let (sender, answer) = oneshot::channel();
+        self.count = submissions.len() as u32;
+        self.replies.push(Reply { count: self.count, sender });
         for (head, submission) in heads.zip(submissions) {
-            let head =
-                CommandHead { credential: submission.credential, second_key: submission.second_key, ..head };
-            encode_command(&head, &submission.command, &mut batch.commands);
-            batch.texts_bytes += submission.texts.iter().map(|text| text.sealed.len()).sum::<usize>();
-            batch.texts.extend(submission.texts);
+            let Submission { command, credential, second_key, texts } = submission;
+            self.alone |= command.stands_alone();
+            encode_command(&CommandHead { credential, second_key, ..head }, &command, &mut self.commands);
+            self.texts_bytes += texts.iter().map(|text| text.sealed.len()).sum::<usize>();
+            self.texts.extend(texts);
         }
-        if batch.commands.len() > BATCH_BYTES_MAX || batch.texts_bytes > BATCH_TEXTS_BYTES_MAX {
+        if self.commands.len() > BATCH_BYTES_MAX || self.texts_bytes > BATCH_TEXTS_BYTES_MAX {
             return Err(SubmitError::TooLarge);
         }
-        Ok((batch, Pending { answer }))
+        Ok(Pending { answer })
+    }
+
+    /// Whether both fit into one record.
+    fn takes(&self, other: &Self) -> bool {
+        !self.alone
+            && !other.alone
+            && self.commands.len() + other.commands.len() <= COMMANDS_BYTES_MAX
+            && self.texts_bytes + other.texts_bytes <= TEXTS_BYTES_MAX
+    }
+
+    /// Moves all that the other has behind its own; the other is empty then, and keeps its memory.
+    fn take(&mut self, other: &mut Self) {
+        self.commands.append(&mut other.commands);
+        self.count += std::mem::take(&mut other.count);
+        self.alone |= std::mem::take(&mut other.alone);
+        self.texts.append(&mut other.texts);
+        self.texts_bytes += std::mem::take(&mut other.texts_bytes);
+        self.replies.append(&mut other.replies);
+        self.room += std::mem::take(&mut other.room);
+    }
+
+    fn clear(&mut self) {
+        self.commands.clear();
+        self.texts.clear();
+        self.replies.clear();
+        (self.count, self.alone, self.texts_bytes, self.room) = (0, false, 0, 0);
     }
 }
 
+thread_local! {
+    /// What the thread's submitters encode into, before they take the lock.
+    static SCRATCH: RefCell<Batch> = RefCell::default();
+}
+
+/// What waits to be appended.
+#[derive(Default)]
+struct Waiting {
+    batches: VecDeque<Batch>,
+    /// The appender waits for a message: who comes first has to send one.
+    asleep: bool,
+    /// The appender has ended.
+    ended: bool,
+}
+
 pub(super) enum Message {
-    Batch(Batch),
+    /// Something waits.
+    Waiting,
     Reduced(Reduced),
     Advance(u64, oneshot::Sender<()>),
     Stop,
@@ -135,30 +198,89 @@ pub(super) enum Message {
 /// The way in. The channel itself has no end; the room does.
 #[derive(Clone)]
 pub(super) struct Inbox {
-    pub(super) queue: mpsc::Sender<Message>,
+    messages: mpsc::Sender<Message>,
+    waiting: Arc<Mutex<Waiting>>,
     room: Arc<Semaphore>,
 }
 
 impl Inbox {
-    pub(super) fn new(queue: mpsc::Sender<Message>) -> Self {
-        Self { queue, room: Arc::new(Semaphore::new(QUEUE_COMMANDS_MAX)) }
+    pub(super) fn new(messages: mpsc::Sender<Message>) -> Self {
+        Self { messages, waiting: Arc::default(), room: Arc::new(Semaphore::new(QUEUE_COMMANDS_MAX)) }
     }
 
     pub(super) fn send(&self, message: Message) -> Result<(), Stopped> {
-        self.queue.send(message).map_err(|_| Stopped("its threads have ended".to_owned()))
+        self.messages.send(message).map_err(|_| ended())
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts commands behind those that wait, into the same record where they fit.
+    fn put(
+        &self,
+        heads: impl Iterator<Item = CommandHead>,
+        submissions: Vec<Submission>,
+    ) -> Result<Pending, SubmitError> {
+        SCRATCH.with_borrow_mut(|own| {
+            own.clear();
+            let pending = own.add(heads, submissions)?;
+            own.room = own.count as usize;
+            let mut waiting = self.waiting();
+            if waiting.ended {
+                return Err(ended().into());
+            }
+            match waiting.batches.back_mut() {
+                Some(last) if last.takes(own) => last.take(own),
+                _ => waiting.batches.push_back(std::mem::take(own)),
+            }
+            if std::mem::take(&mut waiting.asleep) {
+                self.send(Message::Waiting)?;
+            }
+            Ok(pending)
+        })
+    }
+
+    /// The next record's commands.
+    pub(super) fn next(&self) -> Option<Batch> {
+        self.waiting().batches.pop_front()
+    }
+
+    /// Whether nothing waits. Then whoever comes next sends a message.
+    pub(super) fn falls_asleep(&self) -> bool {
+        let mut waiting = self.waiting();
+        waiting.asleep = waiting.batches.is_empty();
+        waiting.asleep
+    }
+
+    /// Gives room back for commands that are being answered.
+    pub(super) fn make_room(&self, room: usize) {
+        self.room.add_permits(room);
     }
 
     pub(super) fn stop(&self) {
         self.room.close();
         // Where the threads have ended, there is nobody left to stop.
-        let _ = self.queue.send(Message::Stop);
+        let _ = self.messages.send(Message::Stop);
+    }
+
+    /// Nothing is taken in any more, and who waits for an answer learns that none comes.
+    pub(super) fn end(&self) {
+        self.room.close();
+        let mut waiting = self.waiting();
+        waiting.ended = true;
+        waiting.batches.clear();
     }
 
     pub(super) async fn advance(&self, micros: u64) -> Result<(), Stopped> {
         let (done, reply) = oneshot::channel();
         self.send(Message::Advance(micros, done))?;
-        reply.await.map_err(|_| Stopped("its threads have ended".to_owned()))
+        reply.await.map_err(|_| ended())
     }
+}
+
+fn ended() -> Stopped {
+    Stopped("its threads have ended".to_owned())
 }
 
 /// Submits as one process's gateway, and numbers what it submits. A clone numbers on.
@@ -184,12 +306,10 @@ impl Producer {
     /// # Errors
     /// [`SubmitError`]; nothing was submitted then.
     pub fn try_submit(&self, submissions: Vec<Submission>) -> Result<Pending, SubmitError> {
-        let room = Arc::clone(&self.inbox.room)
-            .try_acquire_many_owned(Self::room_for(&submissions)?)
-            .map_err(|why| match why {
-                tokio::sync::TryAcquireError::NoPermits => SubmitError::Busy(Busy),
-                tokio::sync::TryAcquireError::Closed => closed(),
-            })?;
+        let room = self.inbox.room.try_acquire_many(Self::room_for(&submissions)?).map_err(|why| match why {
+            TryAcquireError::NoPermits => SubmitError::Busy(Busy),
+            TryAcquireError::Closed => closed(),
+        })?;
         self.send(submissions, room)
     }
 
@@ -199,7 +319,7 @@ impl Producer {
     /// [`SubmitError`], but never [`SubmitError::Busy`]; nothing was submitted then.
     pub async fn submit(&self, submissions: Vec<Submission>) -> Result<Pending, SubmitError> {
         let count = Self::room_for(&submissions)?;
-        let room = Arc::clone(&self.inbox.room).acquire_many_owned(count).await.map_err(|_| closed())?;
+        let room = self.inbox.room.acquire_many(count).await.map_err(|_| closed())?;
         self.send(submissions, room)
     }
 
@@ -208,16 +328,16 @@ impl Producer {
         if count > QUEUE_COMMANDS_MAX { Err(SubmitError::TooLarge) } else { Ok(count as u32) }
     }
 
-    fn send(&self, submissions: Vec<Submission>, room: OwnedSemaphorePermit) -> Result<Pending, SubmitError> {
+    fn send(&self, submissions: Vec<Submission>, room: SemaphorePermit<'_>) -> Result<Pending, SubmitError> {
         if submissions.is_empty() {
             return Ok(Pending::empty());
         }
         let first = self.numbers.fetch_add(submissions.len() as u64, Ordering::Relaxed) + 1;
         let heads =
             (first..).map(|number| CommandHead { producer: self.id, number, ..CommandHead::SEQUENCER });
-        let (mut batch, pending) = Batch::encode(heads, submissions)?;
-        batch.room = Some(room);
-        self.inbox.send(Message::Batch(batch))?;
+        let pending = self.inbox.put(heads, submissions)?;
+        // It comes back with the answer.
+        room.forget();
         Ok(pending)
     }
 }
