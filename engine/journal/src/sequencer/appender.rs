@@ -1,13 +1,13 @@
 //! The thread that owns the journal: gathers what queued into one record, makes it durable, passes it on.
 
 use super::{
-    ORDERLY,
-    reducer::{Durable, Reduced},
+    ORDERLY, Stopped, caught,
+    reducer::{Durable, Reduced, Replica},
     submit::{Batch, Inbox, Message, Submission},
 };
 use crate::{
     clock::{Clock, Running},
-    journal::Journal,
+    journal::{AppendError, Journal},
     vault::random,
 };
 use arena_schema::{
@@ -16,31 +16,147 @@ use arena_schema::{
     id::{Epoch, Incarnation, Lineage, Partition, RecordNumber},
     record::{CommandHead, EncodedRecord, Header},
 };
-use std::{collections::VecDeque, sync::mpsc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 use tokio::sync::oneshot;
 
 /// How often the two clocks are compared where nothing happens.
 const IDLE: Duration = Duration::from_secs(1);
 
-pub(super) struct Appender {
-    pub(super) journal: Box<dyn Journal>,
-    pub(super) clock: Clock,
-    pub(super) running: Running,
-    pub(super) partition: Partition,
-    pub(super) incarnation: Incarnation,
-    pub(super) lineage: Lineage,
-    pub(super) epoch: Epoch,
-    pub(super) last: RecordNumber,
-    pub(super) last_hash: Hash,
-    pub(super) last_time: LogTime,
-    pub(super) reduced: Reduced,
-    pub(super) messages: mpsc::Receiver<Message>,
-    pub(super) durable: mpsc::SyncSender<Durable>,
-    pub(super) inbox: Inbox,
-    pub(super) stopping: bool,
-    pub(super) halted: bool,
-    pub(super) advances: VecDeque<(u64, oneshot::Sender<()>)>,
-    pub(super) advanced: Vec<oneshot::Sender<()>>,
+/// Why an appender ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It was asked to.
+    Orderly,
+    /// Another process leads, or may: what was on its way is in the records, or is not.
+    Deposed(String),
+    /// It cannot go on.
+    Failed(String),
+}
+
+impl From<String> for End {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+/// Where an appender begins.
+pub(crate) struct Beginning {
+    pub(crate) partition: Partition,
+    pub(crate) clock: Clock,
+    /// The process that leads.
+    pub(crate) incarnation: Incarnation,
+    /// Whether other processes may lead this journal instead: who is fenced, or whose clocks part, gives up the lead.
+    pub(crate) shared: bool,
+}
+
+/// An appender's thread; it leads until it ends.
+pub(crate) struct Lead {
+    pub(crate) inbox: Inbox,
+    /// The last record that was sent to be stored, whatever becomes of it: no follower has seen one beyond it.
+    pub(crate) sent: Arc<AtomicU64>,
+    thread: JoinHandle<End>,
+}
+
+impl Lead {
+    /// Announces this process and appends from then on. `first` comes right after the announcement.
+    ///
+    /// # Errors
+    /// [`Stopped`], where the system has no thread.
+    pub(crate) fn start(
+        replica: &Replica,
+        journal: Box<dyn Journal>,
+        beginning: Beginning,
+        first: Option<Batch>,
+    ) -> Result<Self, Stopped> {
+        let Beginning { partition, clock, incarnation, shared } = beginning;
+        let (queue, messages) = mpsc::channel();
+        let inbox = Inbox::new(queue);
+        let (head, reduced) = {
+            let state = replica.state();
+            (*state.head(), Reduced::of(&state))
+        };
+        let sent = Arc::new(AtomicU64::new(head.number.0));
+        let mut appender = Appender {
+            journal,
+            running: Running::start(clock.clone(), head.time),
+            clock,
+            partition,
+            incarnation,
+            shared,
+            lineage: Lineage(random()),
+            epoch: Epoch(head.epoch.0 + 1),
+            last: head.number,
+            last_hash: head.hash,
+            last_time: head.time,
+            sent: Arc::clone(&sent),
+            reduced,
+            messages,
+            durable: replica.records.clone(),
+            inbox: inbox.clone(),
+            stopping: false,
+            halted: false,
+            advances: VecDeque::new(),
+            advanced: Vec::new(),
+        };
+        let ending = inbox.clone();
+        let thread = thread::Builder::new()
+            .name("arena-appender".to_owned())
+            .spawn(move || {
+                let ended = caught(|| {
+                    appender.announce()?;
+                    if let Some(batch) = first {
+                        appender.append_batch(batch)?;
+                    }
+                    appender.run()
+                });
+                ending.end();
+                ended.err().unwrap_or(End::Orderly)
+            })
+            .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
+        Ok(Self { inbox, sent, thread })
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn join(self) -> End {
+        self.thread.join().unwrap_or_else(|_| End::Failed("a thread panicked".to_owned()))
+    }
+}
+
+struct Appender {
+    journal: Box<dyn Journal>,
+    clock: Clock,
+    running: Running,
+    partition: Partition,
+    incarnation: Incarnation,
+    lineage: Lineage,
+    epoch: Epoch,
+    shared: bool,
+    sent: Arc<AtomicU64>,
+    last: RecordNumber,
+    last_hash: Hash,
+    last_time: LogTime,
+    reduced: Reduced,
+    messages: mpsc::Receiver<Message>,
+    durable: mpsc::SyncSender<Durable>,
+    inbox: Inbox,
+    stopping: bool,
+    halted: bool,
+    advances: VecDeque<(u64, oneshot::Sender<()>)>,
+    advanced: Vec<oneshot::Sender<()>>,
 }
 
 impl Appender {
@@ -48,11 +164,15 @@ impl Appender {
     ///
     /// # Errors
     /// Why it cannot go on.
-    pub(super) fn run(mut self) -> Result<(), String> {
+    fn run(&mut self) -> Result<(), End> {
         loop {
             self.take_messages()?;
             self.advance()?;
             if self.running.parted() {
+                if self.shared {
+                    let why = "the wall clock and the monotonic clock parted by more than a second";
+                    return Err(End::Deposed(why.to_owned()));
+                }
                 tracing::warn!("the wall clock and the monotonic clock parted: announcing anew");
                 self.announce()?;
             }
@@ -82,8 +202,8 @@ impl Appender {
     }
 
     /// Waits for one message where there is nothing to do, then takes all that are there.
-    fn take_messages(&mut self) -> Result<(), String> {
-        let gone = || "its handle is gone".to_owned();
+    fn take_messages(&mut self) -> Result<(), End> {
+        let gone = || End::Failed("its handle is gone".to_owned());
         let done = self.is_reduced() && (self.stopping || !self.advanced.is_empty());
         if !done && self.inbox.falls_asleep() {
             let due = self.reduced.next_due.filter(|_| self.is_reduced());
@@ -101,8 +221,8 @@ impl Appender {
     }
 
     /// What nobody reduces must not be appended.
-    fn check_reducer(&self) -> Result<(), String> {
-        if self.halted { Err("the reducer has ended".to_owned()) } else { Ok(()) }
+    fn check_reducer(&self) -> Result<(), End> {
+        if self.halted { Err(reducer_ended()) } else { Ok(()) }
     }
 
     fn take(&mut self, message: Message) {
@@ -116,7 +236,7 @@ impl Appender {
     }
 
     /// Moves a clock that stands still; each advance is an outage of ours.
-    fn advance(&mut self) -> Result<(), String> {
+    fn advance(&mut self) -> Result<(), End> {
         while let Some((micros, done)) = self.advances.pop_front() {
             if let Clock::Still(still) = &self.clock {
                 still.advance(micros);
@@ -128,7 +248,7 @@ impl Appender {
     }
 
     /// Waits until everything appended is reduced: what the next header says depends on it.
-    fn wait_reduced(&mut self) -> Result<(), String> {
+    fn wait_reduced(&mut self) -> Result<(), End> {
         while !self.is_reduced() {
             let message = self.messages.recv().map_err(|_| "its handle is gone".to_owned())?;
             self.take(message);
@@ -139,7 +259,7 @@ impl Appender {
 
     /// Says that this process leads, from a fresh reading of the clocks; deadlines that are ours move by the time since the
     /// last record.
-    pub(super) fn announce(&mut self) -> Result<(), String> {
+    fn announce(&mut self) -> Result<(), End> {
         self.wait_reduced()?;
         self.running = Running::start(self.clock.clone(), self.last_time);
         let time = self.stamp();
@@ -155,13 +275,13 @@ impl Appender {
         Batch::encode(heads, submissions).map(|(batch, _)| batch).map_err(|why| why.to_string())
     }
 
-    fn append_own(&mut self, submission: Submission) -> Result<(), String> {
+    fn append_own(&mut self, submission: Submission) -> Result<(), End> {
         let batch = Self::own_batch(vec![submission])?;
         self.append_batch(batch)
     }
 
     /// One record of one batch; after one that stands alone, nothing before it is reduced.
-    pub(super) fn append_batch(&mut self, batch: Batch) -> Result<(), String> {
+    fn append_batch(&mut self, batch: Batch) -> Result<(), End> {
         let (time, alone) = (self.stamp(), batch.alone);
         self.append(time, batch)?;
         if alone { self.wait_reduced() } else { Ok(()) }
@@ -172,7 +292,7 @@ impl Appender {
         self.running.now().max(self.last_time.plus_us(1))
     }
 
-    fn append(&mut self, time: LogTime, batch: Batch) -> Result<(), String> {
+    fn append(&mut self, time: LogTime, batch: Batch) -> Result<(), End> {
         let Batch { commands, texts, replies, room, .. } = batch;
         let header = Header {
             lineage: self.reduced.lineage.unwrap_or(self.lineage),
@@ -188,19 +308,30 @@ impl Appender {
             salt: random(),
         };
         let record = EncodedRecord::seal(&header, &commands);
-        self.journal.append(&record, &texts).map_err(|why| why.to_string())?;
+        self.sent.store(header.number.0, Ordering::SeqCst);
+        self.journal.append(&record, &texts).map_err(|why| match why {
+            AppendError::Fenced { .. } if self.shared => End::Deposed(why.to_string()),
+            AppendError::Unknown { .. } if self.shared => End::Deposed(why.to_string()),
+            _ => End::Failed(why.to_string()),
+        })?;
         self.last = header.number;
         self.last_hash = record.hash();
         self.last_time = time;
-        self.durable.send(Durable { record, replies, room, texts }).map_err(|_| "the reducer has ended".to_owned())
+        let bytes = record.into_bytes();
+        let from = Some(self.inbox.clone());
+        self.durable.send(Durable { bytes, texts, replies, room, from }).map_err(|_| reducer_ended())
     }
 
     /// The last record of an orderly stop: no command, and a digest that covers the tail.
-    fn close(mut self) -> Result<(), String> {
+    fn close(&mut self) -> Result<(), End> {
         let time = self.stamp();
         self.append(time, Batch::default())?;
         self.wait_reduced()?;
         tracing::debug!(record = self.last.0, "{ORDERLY}");
         Ok(())
     }
+}
+
+fn reducer_ended() -> End {
+    End::Failed("the reducer has ended".to_owned())
 }

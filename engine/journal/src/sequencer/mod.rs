@@ -15,6 +15,7 @@ use arena_schema::{
     record::Header,
 };
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
     thread::JoinHandle,
 };
@@ -31,6 +32,7 @@ use crate::{
     journal::{Journal, JournalError},
     texts::SealedText,
 };
+use reducer::Replica;
 use submit::Inbox;
 
 /// What became of a command, and where that stands.
@@ -136,7 +138,9 @@ pub enum StartError {
 pub struct Sequencer {
     handle: Handle,
     producer: Producer,
-    threads: Vec<JoinHandle<()>>,
+    /// Waits for the appender.
+    leading: JoinHandle<()>,
+    replica: Replica,
 }
 
 /// Reads the state and tells when the sequencer ends. A clone is the same.
@@ -144,6 +148,7 @@ pub struct Sequencer {
 pub struct Handle {
     inbox: Inbox,
     state: Arc<RwLock<State>>,
+    position: watch::Receiver<RecordNumber>,
     stopped: watch::Receiver<Option<String>>,
 }
 
@@ -172,14 +177,27 @@ impl Sequencer {
     /// [`Stopped`], where it had ended by itself before.
     pub fn stop(self) -> Result<(), Stopped> {
         self.handle.inbox.stop();
-        for thread in self.threads {
-            thread.join().map_err(|_| Stopped("a thread panicked".to_owned()))?;
-        }
-        match self.handle.stopped.borrow().clone() {
-            Some(why) if why != ORDERLY => Err(Stopped(why)),
-            _ => Ok(()),
-        }
+        self.leading.join().map_err(|_| Stopped("a thread panicked".to_owned()))?;
+        self.replica.stop()
     }
+}
+
+/// Says why, to whoever watches, unless something was said before.
+fn end(why: String, stopped: &watch::Sender<Option<String>>) {
+    stopped.send_if_modified(|known| {
+        let first = known.is_none();
+        known.get_or_insert(why);
+        first
+    });
+}
+
+/// A thread's work; a panic in it is a reason to end like any other.
+fn caught<E: From<String>>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("its thread panicked: {}", said.unwrap_or("no word of why")).into())
+    })
 }
 
 /// What [`Handle::stopped`] says after an orderly stop.
@@ -194,6 +212,11 @@ impl Handle {
     /// The last record that the state has.
     pub fn position(&self) -> RecordNumber {
         self.state().head().number
+    }
+
+    /// Follows the last record that the state and the followers of the process have.
+    pub fn positions(&self) -> watch::Receiver<RecordNumber> {
+        self.position.clone()
     }
 
     /// Becomes the reason when the sequencer ends.

@@ -2,136 +2,80 @@
 
 use super::{
     Followed, Follower, Handle, ORDERLY, Producer, Sequencer, StartError, StartOptions, Stopped,
-    appender::Appender,
-    reducer::{Durable, Reduced, Reducer, hand},
-    submit::{Batch, Inbox, Message, Submission},
+    appender::{Beginning, End, Lead},
+    end,
+    reducer::{Replica, hand},
+    submit::{Batch, Submission},
 };
 use crate::{
     audit::Mark,
-    clock::Running,
     journal::{Journal, Visit},
     texts::decode_texts,
-    vault::random,
 };
 use arena_engine::{RULES_NEWEST, Reduction, State, reduce};
 use arena_schema::{
     Event,
     command::system::{AnnounceGateway, GatewayGone},
-    id::{Epoch, Incarnation, Lineage, Partition, ProducerId},
+    id::{Incarnation, Partition, ProducerId},
     record::{CommandHead, RecordView},
 };
-use std::{
-    collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, RwLock, mpsc},
-    thread,
-};
-use tokio::sync::watch;
+use std::{sync::Arc, thread};
 
 pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<Sequencer, StartError> {
     let StartOptions { partition, clock, incarnation, mut followers } = options;
     let state = replay(journal.as_ref(), partition, &mut followers)?;
-    let head = *state.head();
     let gone: Vec<Incarnation> = state.producers().live().map(|(_, producer)| producer.incarnation).collect();
     if gone.contains(&incarnation) {
         return Err(StartError::Incarnation(incarnation));
     }
-    let reduced = Reduced::of(&state);
-
-    let (queue, messages) = mpsc::channel();
-    let (durable, records) = mpsc::sync_channel::<Durable>(1);
-    let (stopped, stopped_seen) = watch::channel(None);
-    let inbox = Inbox::new(queue);
-    let state = Arc::new(RwLock::new(state));
-    let handle = Handle { inbox: inbox.clone(), state: Arc::clone(&state), stopped: stopped_seen };
-
+    let replica = Replica::start(state, followers)?;
     let (batch, announced) = first_batch(incarnation, gone)?;
-    let mut appender = Appender {
-        journal,
-        running: Running::start(clock.clone(), head.time),
-        clock,
-        partition,
-        incarnation,
-        lineage: Lineage(random()),
-        epoch: Epoch(head.epoch.0 + 1),
-        last: head.number,
-        last_hash: head.hash,
-        last_time: head.time,
-        reduced,
-        messages,
-        durable,
-        inbox: inbox.clone(),
-        stopping: false,
-        halted: false,
-        advances: VecDeque::new(),
-        advanced: Vec::new(),
+    let beginning = Beginning { partition, clock, incarnation, shared: false };
+    let lead = Lead::start(&replica, journal, beginning, Some(batch))?;
+    let handle = Handle {
+        inbox: lead.inbox.clone(),
+        state: Arc::clone(&replica.state),
+        position: replica.position.clone(),
+        stopped: replica.stopped.subscribe(),
     };
-    let stopped = Arc::new(stopped);
-    let ended = |why: String, stopped: &watch::Sender<Option<String>>| {
-        stopped.send_if_modified(|known| {
-            let first = known.is_none();
-            known.get_or_insert(why);
-            first
-        });
-    };
-
-    let reducer = Reducer { state, followers, inbox: inbox.clone(), events_last: 0 };
-    let ending = inbox.clone();
-    let (reducer_stopped, halted) = (Arc::clone(&stopped), inbox.clone());
-    let spawn_error = |why: std::io::Error| Stopped(format!("a thread cannot be started: {why}"));
-    let reducing = thread::Builder::new()
-        .name("arena-reducer".to_owned())
+    let watched = Arc::clone(&replica.stopped);
+    let inbox = lead.inbox.clone();
+    let leading = thread::Builder::new()
+        .name("arena-leading".to_owned())
         .spawn(move || {
-            // That it ended because the appender did is for the appender to say.
-            if let Err(why) = caught(|| reducer.run(&records)) {
-                ended(why, &reducer_stopped);
-            }
-            // Where the appender ended first, nobody is left to tell.
-            let _ = halted.send(Message::Halted);
+            end(
+                match lead.join() {
+                    End::Orderly => ORDERLY.to_owned(),
+                    End::Deposed(why) | End::Failed(why) => why,
+                },
+                &watched,
+            );
         })
-        .map_err(spawn_error)?;
-    let appending = thread::Builder::new()
-        .name("arena-appender".to_owned())
-        .spawn(move || {
-            let result = caught(|| {
-                appender.announce()?;
-                appender.append_batch(batch)?;
-                appender.run()
+        .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
+    let sequencer = |producer| Sequencer { handle, producer, leading, replica };
+
+    match announced.wait() {
+        Ok(outcomes) => {
+            let producer = outcomes.iter().find_map(|outcome| {
+                outcome.result.as_ref().ok()?.iter().find_map(|event| match event {
+                    Event::GatewayAnnounced(event) if event.incarnation == incarnation => {
+                        Some(event.producer)
+                    }
+                    _ => None,
+                })
             });
-            ended(result.err().unwrap_or_else(|| ORDERLY.to_owned()), &stopped);
-            ending.end();
-        })
-        .map_err(spawn_error)?;
-
-    let producer = match announced.wait() {
-        Ok(outcomes) => outcomes.iter().find_map(|outcome| {
-            outcome.result.as_ref().ok()?.iter().find_map(|event| match event {
-                Event::GatewayAnnounced(event) if event.incarnation == incarnation => Some(event.producer),
-                _ => None,
-            })
-        }),
+            let producer: ProducerId =
+                producer.ok_or_else(|| Stopped("this process was not announced".to_owned()))?;
+            Ok(sequencer(Producer::new(inbox, producer)))
+        }
         Err(stopped) => {
             // A thread says why before it ends.
-            for thread in [appending, reducing] {
-                thread.join().map_err(|_| Stopped("a thread panicked".to_owned()))?;
+            match sequencer(Producer::new(inbox, ProducerId::NONE)).stop() {
+                Err(known) => Err(known.into()),
+                Ok(()) => Err(stopped.into()),
             }
-            let known = handle.stopped.borrow().clone();
-            return Err(known.map_or(stopped, Stopped).into());
         }
-    };
-    let producer: ProducerId =
-        producer.ok_or_else(|| Stopped("this process was not announced".to_owned()))?;
-    let producer = Producer::new(inbox, producer);
-    Ok(Sequencer { handle, producer, threads: vec![appending, reducing] })
-}
-
-/// A thread's work; a panic in it is a reason to stop like any other.
-fn caught(work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("its thread panicked: {}", said.unwrap_or("no word of why")))
-    })
+    }
 }
 
 /// This run's gateway, and that every other one is gone, in one record.
@@ -144,7 +88,8 @@ fn first_batch(incarnation: Incarnation, gone: Vec<Incarnation>) -> Result<(Batc
     Batch::encode(heads, submissions).map_err(|why| Stopped(why.to_string()))
 }
 
-fn replay(
+/// Replays a journal from its first record, tells the followers, and compares it with what they remember.
+pub(crate) fn replay(
     journal: &dyn Journal,
     partition: Partition,
     followers: &mut [Box<dyn Follower>],
