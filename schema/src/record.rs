@@ -200,6 +200,23 @@ pub fn encode_command(head: &CommandHead, command: &Command, out: &mut Vec<u8>) 
     out[length_at..length_at + 4].copy_from_slice(&(length as u32).to_le_bytes());
 }
 
+/// Gives commands, each as [`encode_command`] wrote it, another producer, and numbers from `first` on in their order. What
+/// does not read as commands is left as it is from there on.
+pub fn renumber(commands: &mut [u8], producer: ProducerId, first: u64) {
+    let mut rest = commands;
+    for number in first.. {
+        let Some(fixed) = rest.first_chunk_mut::<COMMAND_FIXED_BYTES>() else { return };
+        let flagged = fixed[2..4] != [0, 0];
+        fixed[4..12].copy_from_slice(&producer.0.to_le_bytes());
+        fixed[12..20].copy_from_slice(&number.to_le_bytes());
+        let length_at = COMMAND_FIXED_BYTES + if flagged { SECOND_KEY_BYTES } else { 0 };
+        let Some(length) = rest.get(length_at..).and_then(|bytes| bytes.first_chunk::<4>()) else { return };
+        let end = length_at + 4 + u32::from_le_bytes(*length) as usize;
+        let Some((_, after)) = rest.split_at_mut_checked(end) else { return };
+        rest = after;
+    }
+}
+
 /// A record's bytes, complete with their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedRecord {
@@ -253,6 +270,17 @@ impl EncodedRecord {
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
+}
+
+/// The number in a record's header. The hash and all behind the header are not looked at: [`RecordView::parse`] does.
+///
+/// # Errors
+/// [`RecordError`]: too short or too long, no record, or another format.
+pub fn record_number(bytes: &[u8]) -> Result<RecordNumber, RecordError> {
+    if bytes.len() < HEADER_BYTES + TRAILER_BYTES || bytes.len() > RECORD_BYTES_MAX {
+        return Err(RecordError::Size { bytes: bytes.len() });
+    }
+    Ok(RecordView::header(&mut Cursor(bytes))?.number)
 }
 
 /// A record read from bytes: its header, its hash and where its commands lie.

@@ -11,8 +11,10 @@
 pub mod audit;
 mod clock;
 mod data_dir;
+pub mod jetstream;
 mod journal;
 mod memory;
+pub mod replicated;
 pub mod sequencer;
 mod sqlite;
 pub mod texts;

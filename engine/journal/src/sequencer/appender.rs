@@ -293,7 +293,7 @@ impl Appender {
     }
 
     fn append(&mut self, time: LogTime, batch: Batch) -> Result<(), End> {
-        let Batch { commands, texts, replies, room, .. } = batch;
+        let Batch { commands, texts, waiters, room, .. } = batch;
         let header = Header {
             lineage: self.reduced.lineage.unwrap_or(self.lineage),
             partition: self.partition,
@@ -319,7 +319,7 @@ impl Appender {
         self.last_time = time;
         let bytes = record.into_bytes();
         let from = Some(self.inbox.clone());
-        self.durable.send(Durable { bytes, texts, replies, room, from }).map_err(|_| reducer_ended())
+        self.durable.send(Durable { bytes, texts, waiters, room, from }).map_err(|_| reducer_ended())
     }
 
     /// The last record of an orderly stop: no command, and a digest that covers the tail.

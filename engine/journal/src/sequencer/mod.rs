@@ -30,10 +30,13 @@ use crate::{
     audit::Mark,
     clock::Clock,
     journal::{Journal, JournalError},
+    replicated::Asker,
     texts::SealedText,
 };
-use reducer::Replica;
-use submit::Inbox;
+pub(crate) use appender::{Beginning, End, Lead};
+pub(crate) use reducer::{Durable, Replica};
+pub(crate) use start::replay;
+pub(crate) use submit::{Inbox, Message, Waiter};
 
 /// What became of a command, and where that stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,6 +140,7 @@ pub enum StartError {
 /// A running sequencer.
 pub struct Sequencer {
     handle: Handle,
+    inbox: Inbox,
     producer: Producer,
     /// Waits for the appender.
     leading: JoinHandle<()>,
@@ -146,10 +150,19 @@ pub struct Sequencer {
 /// Reads the state and tells when the sequencer ends. A clone is the same.
 #[derive(Clone)]
 pub struct Handle {
-    inbox: Inbox,
+    mover: Mover,
     state: Arc<RwLock<State>>,
     position: watch::Receiver<RecordNumber>,
     stopped: watch::Receiver<Option<String>>,
+}
+
+/// Who moves a clock that stands still.
+#[derive(Clone)]
+pub(crate) enum Mover {
+    /// This process's appender.
+    Own(Inbox),
+    /// Whoever leads.
+    Asks(Asker),
 }
 
 impl Sequencer {
@@ -176,14 +189,14 @@ impl Sequencer {
     /// # Errors
     /// [`Stopped`], where it had ended by itself before.
     pub fn stop(self) -> Result<(), Stopped> {
-        self.handle.inbox.stop();
+        self.inbox.stop();
         self.leading.join().map_err(|_| Stopped("a thread panicked".to_owned()))?;
         self.replica.stop()
     }
 }
 
 /// Says why, to whoever watches, unless something was said before.
-fn end(why: String, stopped: &watch::Sender<Option<String>>) {
+pub(crate) fn end(why: String, stopped: &watch::Sender<Option<String>>) {
     stopped.send_if_modified(|known| {
         let first = known.is_none();
         known.get_or_insert(why);
@@ -204,6 +217,15 @@ fn caught<E: From<String>>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E
 pub const ORDERLY: &str = "it was asked to";
 
 impl Handle {
+    pub(crate) fn new(replica: &Replica, mover: Mover) -> Self {
+        Self {
+            mover,
+            state: Arc::clone(&replica.state),
+            position: replica.position.clone(),
+            stopped: replica.stopped.subscribe(),
+        }
+    }
+
     /// The state, locked for reading. Never hold it across an await.
     pub fn state(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
@@ -230,7 +252,10 @@ impl Handle {
     /// # Errors
     /// [`Stopped`].
     pub async fn advance(&self, micros: u64) -> Result<(), Stopped> {
-        self.inbox.advance(micros).await
+        match &self.mover {
+            Mover::Own(inbox) => inbox.advance(micros).await,
+            Mover::Asks(asker) => asker.advance(micros).await,
+        }
     }
 
     /// The journal's lineage.

@@ -3,7 +3,7 @@
 
 use super::{
     Followed, Follower, ORDERLY, Stopped, caught, end,
-    submit::{Answered, Inbox, Message, Reply},
+    submit::{Answered, Inbox, Message, Waiter},
 };
 use crate::texts::SealedText;
 use arena_engine::{Reduction, State, reduce};
@@ -25,7 +25,7 @@ pub(crate) struct Durable {
     /// The sealed texts beside it.
     pub(crate) texts: Vec<SealedText>,
     /// Who waits in this process.
-    pub(super) replies: Vec<Reply>,
+    pub(super) waiters: Vec<Waiter>,
     /// How much of the queue's room it took.
     pub(super) room: usize,
     /// The appender that made it durable, if it was this process's.
@@ -35,13 +35,13 @@ pub(crate) struct Durable {
 impl Durable {
     /// A record as the journal has it, whoever wrote it.
     pub(crate) fn stored(bytes: Vec<u8>, texts: Vec<SealedText>) -> Self {
-        Self { bytes, texts, replies: Vec::new(), room: 0, from: None }
+        Self { bytes, texts, waiters: Vec::new(), room: 0, from: None }
     }
 }
 
 /// What the appender must know of a reduced record to write the next ones.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reduced {
+pub(crate) struct Reduced {
     pub(super) number: RecordNumber,
     pub(super) digest: Hash,
     pub(super) next_due: Option<LogTime>,
@@ -153,7 +153,7 @@ impl Reducer {
     }
 
     fn take(&mut self, durable: Durable, reduction: &mut Reduction) -> Result<Reduced, String> {
-        let Durable { bytes, texts, replies, room, from } = durable;
+        let Durable { bytes, texts, waiters, room, from } = durable;
         let view = RecordView::parse(&bytes).map_err(|why| format!("a record does not hold: {why}"))?;
         let reduced = {
             // About as many as the last record had, so that the list seldom moves.
@@ -176,9 +176,9 @@ impl Reducer {
             inbox.make_room(room);
         }
         let mut first = 1;
-        for Reply { count, sender } in replies {
-            // Who no longer waits finds the outcome in the records.
-            let _ = sender.send(Answered { record: number, first, count, events: Arc::clone(&events) });
+        for waiter in waiters {
+            let count = waiter.count();
+            waiter.answer(Answered::new(number, first, count, Arc::clone(&events)));
             first += count;
         }
         Ok(reduced)

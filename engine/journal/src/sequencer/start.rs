@@ -1,7 +1,7 @@
 //! The start: the journal is replayed and checked from its first record, the followers catch up, then this run is announced.
 
 use super::{
-    Followed, Follower, Handle, ORDERLY, Producer, Sequencer, StartError, StartOptions, Stopped,
+    Followed, Follower, Handle, Mover, ORDERLY, Producer, Sequencer, StartError, StartOptions, Stopped,
     appender::{Beginning, End, Lead},
     end,
     reducer::{Replica, hand},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     audit::Mark,
-    journal::{Journal, Visit},
+    journal::{Journal, Reader, Visit},
     texts::decode_texts,
 };
 use arena_engine::{RULES_NEWEST, Reduction, State, reduce};
@@ -23,7 +23,7 @@ use std::{sync::Arc, thread};
 
 pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<Sequencer, StartError> {
     let StartOptions { partition, clock, incarnation, mut followers } = options;
-    let state = replay(journal.as_ref(), partition, &mut followers)?;
+    let state = replay(&journal.name(), journal.reader()?, partition, &mut followers)?;
     let gone: Vec<Incarnation> = state.producers().live().map(|(_, producer)| producer.incarnation).collect();
     if gone.contains(&incarnation) {
         return Err(StartError::Incarnation(incarnation));
@@ -32,14 +32,9 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
     let (batch, announced) = first_batch(incarnation, gone)?;
     let beginning = Beginning { partition, clock, incarnation, shared: false };
     let lead = Lead::start(&replica, journal, beginning, Some(batch))?;
-    let handle = Handle {
-        inbox: lead.inbox.clone(),
-        state: Arc::clone(&replica.state),
-        position: replica.position.clone(),
-        stopped: replica.stopped.subscribe(),
-    };
+    let handle = Handle::new(&replica, Mover::Own(lead.inbox.clone()));
     let watched = Arc::clone(&replica.stopped);
-    let inbox = lead.inbox.clone();
+    let (inbox, stopping) = (lead.inbox.clone(), lead.inbox.clone());
     let leading = thread::Builder::new()
         .name("arena-leading".to_owned())
         .spawn(move || {
@@ -52,7 +47,7 @@ pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<
             );
         })
         .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
-    let sequencer = |producer| Sequencer { handle, producer, leading, replica };
+    let sequencer = |producer| Sequencer { handle, inbox: stopping, producer, leading, replica };
 
     match announced.wait() {
         Ok(outcomes) => {
@@ -90,18 +85,18 @@ fn first_batch(incarnation: Incarnation, gone: Vec<Incarnation>) -> Result<(Batc
 
 /// Replays a journal from its first record, tells the followers, and compares it with what they remember.
 pub(crate) fn replay(
-    journal: &dyn Journal,
+    name: &str,
+    mut reader: Box<dyn Reader>,
     partition: Partition,
     followers: &mut [Box<dyn Follower>],
 ) -> Result<State, StartError> {
-    let name = journal.name();
     let marks: Vec<Mark> = followers.iter().filter_map(|follower| follower.mark()).collect();
     let mut state = State::new(partition);
     let mut reduction = Reduction::default();
     let mut failed = None;
-    journal.reader()?.read(state.head().number.next(), &mut |stored| {
+    reader.read(state.head().number.next(), &mut |stored| {
         let expected = state.head().number.next();
-        let broken = |why: String| StartError::Broken { journal: name.clone(), record: expected, why };
+        let broken = |why: String| StartError::Broken { journal: name.to_owned(), record: expected, why };
         let mut step = || -> Result<(), StartError> {
             if stored.number != expected {
                 return Err(broken(format!(
@@ -113,7 +108,7 @@ pub(crate) fn replay(
             reduce(&mut state, &view, &mut reduction).map_err(|halt| broken(halt.to_string()))?;
             for mark in &marks {
                 mark.check(view.header.number, view.hash)
-                    .map_err(|why| StartError::Forgotten { journal: name.clone(), why })?;
+                    .map_err(|why| StartError::Forgotten { journal: name.to_owned(), why })?;
             }
             if followers.iter().any(|follower| follower.wants(expected, false)) {
                 let followed = Followed {
@@ -142,7 +137,7 @@ pub(crate) fn replay(
     }
     for mark in &marks {
         mark.check_end(state.head().number)
-            .map_err(|why| StartError::Forgotten { journal: name.clone(), why })?;
+            .map_err(|why| StartError::Forgotten { journal: name.to_owned(), why })?;
     }
     Ok(state)
 }

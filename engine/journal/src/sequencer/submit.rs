@@ -91,22 +91,34 @@ impl Submission {
 
 /// The next record's commands, merged as they come: what one submitter hands in together stays together.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     pub(super) commands: Vec<u8>,
     pub(super) count: u32,
     pub(super) alone: bool,
     pub(super) texts: Vec<SealedText>,
     pub(super) texts_bytes: usize,
-    pub(super) replies: Vec<Reply>,
+    pub(super) waiters: Vec<Waiter>,
     /// How much of the queue's room it takes until it is answered; the sequencer's own takes none.
     pub(super) room: usize,
 }
 
 /// Whom to answer, in the order of their commands.
-pub(super) struct Reply {
+pub(crate) struct Waiter {
     /// How many commands are theirs.
     pub(super) count: u32,
     pub(super) sender: oneshot::Sender<Answered>,
+}
+
+impl Waiter {
+    /// How many commands are theirs.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Tells them. Who no longer waits finds the outcome in the records.
+    pub(crate) fn answer(self, answered: Answered) {
+        let _ = self.sender.send(answered);
+    }
 }
 
 impl Batch {
@@ -119,6 +131,20 @@ impl Batch {
         Ok((batch, pending))
     }
 
+    /// Commands that another process's gateway gave numbers to; who is told is told by that process's own records.
+    pub(crate) fn foreign(commands: Vec<u8>, count: u32, texts: Vec<SealedText>) -> (Self, Pending) {
+        let (sender, answer) = oneshot::channel();
+        let texts_bytes = texts.iter().map(|text| text.sealed.len()).sum();
+        let waiters = vec![Waiter { count, sender }];
+        let room = count as usize;
+        (Self { commands, count, alone: false, texts, texts_bytes, waiters, room }, Pending { answer })
+    }
+
+    /// Its commands, their texts, how many they are, who waits for them, and the room that they take.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, Vec<SealedText>, u32, Vec<Waiter>, usize) {
+        (self.commands, self.texts, self.count, self.waiters, self.room)
+    }
+
     /// Puts what one submitter hands in into an empty batch.
     fn add(
         &mut self,
@@ -127,7 +153,7 @@ impl Batch {
     ) -> Result<Pending, SubmitError> {
         let (sender, answer) = oneshot::channel();
         self.count = submissions.len() as u32;
-        self.replies.push(Reply { count: self.count, sender });
+        self.waiters.push(Waiter { count: self.count, sender });
         for (head, submission) in heads.zip(submissions) {
             let Submission { command, credential, second_key, texts } = submission;
             self.alone |= command.stands_alone();
@@ -156,14 +182,14 @@ impl Batch {
         self.alone |= std::mem::take(&mut other.alone);
         self.texts.append(&mut other.texts);
         self.texts_bytes += std::mem::take(&mut other.texts_bytes);
-        self.replies.append(&mut other.replies);
+        self.waiters.append(&mut other.waiters);
         self.room += std::mem::take(&mut other.room);
     }
 
     fn clear(&mut self) {
         self.commands.clear();
         self.texts.clear();
-        self.replies.clear();
+        self.waiters.clear();
         (self.count, self.alone, self.texts_bytes, self.room) = (0, false, 0, 0);
     }
 }
@@ -183,7 +209,7 @@ struct Waiting {
     ended: bool,
 }
 
-pub(super) enum Message {
+pub(crate) enum Message {
     /// Something waits.
     Waiting,
     Reduced(Reduced),
@@ -195,18 +221,18 @@ pub(super) enum Message {
 
 /// The way in. The channel itself has no end; the room does.
 #[derive(Clone)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     messages: mpsc::Sender<Message>,
     waiting: Arc<Mutex<Waiting>>,
     room: Arc<Semaphore>,
 }
 
 impl Inbox {
-    pub(super) fn new(messages: mpsc::Sender<Message>) -> Self {
+    pub(crate) fn new(messages: mpsc::Sender<Message>) -> Self {
         Self { messages, waiting: Arc::default(), room: Arc::new(Semaphore::new(QUEUE_COMMANDS_MAX)) }
     }
 
-    pub(super) fn send(&self, message: Message) -> Result<(), Stopped> {
+    pub(crate) fn send(&self, message: Message) -> Result<(), Stopped> {
         self.messages.send(message).map_err(|_| ended())
     }
 
@@ -224,53 +250,84 @@ impl Inbox {
             own.clear();
             let pending = own.add(heads, submissions)?;
             own.room = own.count as usize;
-            let mut waiting = self.waiting();
-            if waiting.ended {
-                return Err(ended().into());
-            }
-            match waiting.batches.back_mut() {
-                Some(last) if last.takes(own) => last.take(own),
-                _ => waiting.batches.push_back(std::mem::take(own)),
-            }
-            if std::mem::take(&mut waiting.asleep) {
-                self.send(Message::Waiting)?;
-            }
+            self.push(own)?;
             Ok(pending)
         })
     }
 
+    /// The same for a batch; what it had is there no more.
+    fn push(&self, batch: &mut Batch) -> Result<(), Stopped> {
+        let mut waiting = self.waiting();
+        if waiting.ended {
+            return Err(ended());
+        }
+        match waiting.batches.back_mut() {
+            Some(last) if last.takes(batch) => last.take(batch),
+            _ => waiting.batches.push_back(std::mem::take(batch)),
+        }
+        if std::mem::take(&mut waiting.asleep) { self.send(Message::Waiting) } else { Ok(()) }
+    }
+
+    /// Puts the sequencer's own commands behind those that wait.
+    ///
+    /// # Errors
+    /// [`SubmitError::Stopped`].
+    pub(crate) fn put_own(&self, submissions: Vec<Submission>) -> Result<Pending, SubmitError> {
+        let heads = std::iter::repeat_n(CommandHead::SEQUENCER, submissions.len());
+        let (mut batch, pending) = Batch::encode(heads, submissions)?;
+        self.push(&mut batch)?;
+        Ok(pending)
+    }
+
+    /// Puts another process's commands behind those that wait, when there is room for them.
+    ///
+    /// # Errors
+    /// [`SubmitError::Stopped`].
+    pub(crate) async fn put_foreign(
+        &self,
+        commands: Vec<u8>,
+        count: u32,
+        texts: Vec<SealedText>,
+    ) -> Result<Pending, SubmitError> {
+        let room = self.room.acquire_many(count).await.map_err(|_| closed())?;
+        let (mut batch, pending) = Batch::foreign(commands, count, texts);
+        self.push(&mut batch)?;
+        room.forget();
+        Ok(pending)
+    }
+
     /// The next record's commands.
-    pub(super) fn next(&self) -> Option<Batch> {
+    pub(crate) fn next(&self) -> Option<Batch> {
         self.waiting().batches.pop_front()
     }
 
     /// Whether nothing waits. Then whoever comes next sends a message.
-    pub(super) fn falls_asleep(&self) -> bool {
+    pub(crate) fn falls_asleep(&self) -> bool {
         let mut waiting = self.waiting();
         waiting.asleep = waiting.batches.is_empty();
         waiting.asleep
     }
 
     /// Gives room back for commands that are being answered.
-    pub(super) fn make_room(&self, room: usize) {
+    pub(crate) fn make_room(&self, room: usize) {
         self.room.add_permits(room);
     }
 
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.room.close();
         // Where the threads have ended, there is nobody left to stop.
         let _ = self.messages.send(Message::Stop);
     }
 
     /// Nothing is taken in any more, and who waits for an answer learns that none comes.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.room.close();
         let mut waiting = self.waiting();
         waiting.ended = true;
         waiting.batches.clear();
     }
 
-    pub(super) async fn advance(&self, micros: u64) -> Result<(), Stopped> {
+    pub(crate) async fn advance(&self, micros: u64) -> Result<(), Stopped> {
         let (done, reply) = oneshot::channel();
         self.send(Message::Advance(micros, done))?;
         reply.await.map_err(|_| ended())
@@ -285,18 +342,24 @@ fn ended() -> Stopped {
 #[derive(Clone)]
 pub struct Producer {
     inbox: Inbox,
-    id: ProducerId,
+    id: Arc<AtomicU64>,
     numbers: Arc<AtomicU64>,
 }
 
 impl Producer {
-    pub(super) fn new(inbox: Inbox, id: ProducerId) -> Self {
-        Self { inbox, id, numbers: Arc::new(AtomicU64::new(0)) }
+    pub(crate) fn new(inbox: Inbox, id: ProducerId) -> Self {
+        Self { inbox, id: Arc::new(AtomicU64::new(id.0)), numbers: Arc::new(AtomicU64::new(0)) }
     }
 
-    /// Its number in the journal, by which events name it as a home.
+    /// Its number in the journal, by which events name it as a home. On a journal that several processes share it may become
+    /// another one, and be none for a while.
     pub fn id(&self) -> ProducerId {
-        self.id
+        ProducerId(self.id.load(Ordering::SeqCst))
+    }
+
+    /// It has another number from here on.
+    pub(crate) fn is_now(&self, id: ProducerId) {
+        self.id.store(id.0, Ordering::SeqCst);
     }
 
     /// Submits if there is room now.
@@ -332,8 +395,8 @@ impl Producer {
             return Ok(Pending::empty());
         }
         let first = self.numbers.fetch_add(submissions.len() as u64, Ordering::Relaxed) + 1;
-        let heads =
-            (first..).map(|number| CommandHead { producer: self.id, number, ..CommandHead::SEQUENCER });
+        let producer = self.id();
+        let heads = (first..).map(|number| CommandHead { producer, number, ..CommandHead::SEQUENCER });
         let pending = self.inbox.put(heads, submissions)?;
         // It comes back with the answer.
         room.forget();
@@ -419,6 +482,15 @@ pub struct Answered {
 }
 
 impl Answered {
+    pub(crate) fn new(record: RecordNumber, first: u32, count: u32, events: Arc<Vec<Emitted>>) -> Self {
+        Self { record, first, count, events }
+    }
+
+    /// The record.
+    pub fn record(&self) -> RecordNumber {
+        self.record
+    }
+
     /// Where a command of the batch stands, by its place in the batch from 0.
     pub fn place(&self, at: u32) -> Place {
         Place { record: self.record, command: self.first + at }

@@ -6,6 +6,7 @@ pub use bare::bare_inserts;
 
 use crate::{
     journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit},
+    sequencer::Followed,
     texts::{SealedText, encode_texts},
 };
 use arena_schema::{
@@ -13,7 +14,10 @@ use arena_schema::{
     record::EncodedRecord,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params, types::ValueRef};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// `AREN`, in the file's header, so that another program's file is not taken for a journal.
 const APPLICATION_ID: i64 = 0x4152_454e;
@@ -69,6 +73,35 @@ impl SqliteJournal {
         let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         check_format(path, &connection)?;
         Ok(Box::new(SqliteReader { path: path.to_owned(), connection }))
+    }
+}
+
+impl SqliteJournal {
+    /// Keeps records that are durable elsewhere, all in one transaction, as the ones after the last.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`]; then none of them is kept.
+    pub(crate) fn append_followed(&mut self, records: &[Arc<Followed>]) -> Result<(), JournalError> {
+        let last = self.last()?;
+        let path = &self.path;
+        let fail = |why: rusqlite::Error| store_error(path, "written", &why);
+        let kept = self.connection.transaction().map_err(fail)?;
+        {
+            let mut insert = kept
+                .prepare_cached("INSERT INTO records (number, record, texts) VALUES (?1, ?2, ?3)")
+                .map_err(fail)?;
+            for (record, before) in records.iter().zip(last.0..) {
+                let number = record.header.number;
+                if number.0 != before + 1 {
+                    let journal = path.display().to_string();
+                    let why = format!("record {number} came after record {before}");
+                    return Err(JournalError::Store { journal, action: "written", why });
+                }
+                let texts = (!record.texts.is_empty()).then(|| encode_texts(&record.texts));
+                insert.execute(params![number.0.cast_signed(), record.bytes, texts]).map_err(fail)?;
+            }
+        }
+        kept.commit().map_err(fail)
     }
 }
 

@@ -8,5 +8,6 @@ mod flips;
 mod golden;
 mod outcomes;
 mod queue;
+mod replicated;
 mod restart;
 mod time;

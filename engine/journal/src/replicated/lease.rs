@@ -1,0 +1,235 @@
+//! The leader's lease: a value in the bucket `ARENA_LEASES` that its holder renews and everybody else watches. It goes by
+//! nobody's wall clock: the holder counts from before it sent a renewal, the others from when they saw one, each by its own
+//! monotonic clock. Beside the holder stands its mark: the last record that it knew to be stored.
+
+use arena_schema::{
+    Hash,
+    id::{Epoch, Incarnation, Partition, RecordNumber},
+};
+use async_nats::jetstream::{
+    self,
+    kv::{self, CreateErrorKind, Operation, Store, UpdateErrorKind},
+};
+use std::time::{Duration, Instant};
+
+/// How long a lease holds after it was renewed.
+pub const LEASE: Duration = Duration::from_millis(2_500);
+/// How long before its lease's end a leader falls silent; and how old an answer about the journal's position may be.
+pub const MARGIN: Duration = Duration::from_millis(500);
+/// How often a leader renews, and how often the others look.
+pub(super) const RENEWAL: Duration = Duration::from_millis(400);
+/// How long one request to the bucket may take.
+const REQUEST_WAIT: Duration = Duration::from_millis(900);
+
+/// The bucket of leases.
+pub const LEASES: &str = "ARENA_LEASES";
+
+/// The last record that a leader knew to be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LeadMark {
+    pub(crate) number: RecordNumber,
+    pub(crate) hash: Hash,
+    pub(crate) epoch: Epoch,
+}
+
+/// Who holds the lease, by its last renewal, and what it remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Nobody, where the last one gave it up.
+    pub(crate) incarnation: Option<Incarnation>,
+    pub(crate) mark: LeadMark,
+}
+
+impl Holder {
+    /// `<incarnation, or "-"> <record> <hash> <epoch>`, for an operator's eyes too.
+    fn to_text(self) -> String {
+        let holder = self.incarnation.map_or("-".to_owned(), |incarnation| hex::encode(incarnation.0));
+        let LeadMark { number, hash, epoch } = self.mark;
+        format!("{holder} {} {} {}", number.0, hex::encode(hash.0), epoch.0)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(' ');
+        let holder = parts.next()?;
+        let incarnation = if holder == "-" { None } else { Some(Incarnation(bytes(holder)?)) };
+        let number = RecordNumber(parts.next()?.parse().ok()?);
+        let hash = Hash(bytes(parts.next()?)?);
+        let epoch = Epoch(parts.next()?.parse().ok()?);
+        parts.next().is_none().then_some(Self { incarnation, mark: LeadMark { number, hash, epoch } })
+    }
+}
+
+fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    hex::decode(text).ok()?.try_into().ok()
+}
+
+/// Why the bucket cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the bucket {LEASES} cannot be {action}: {why}")]
+pub(super) struct LeaseError {
+    action: &'static str,
+    why: String,
+}
+
+fn fault(action: &'static str) -> impl Fn(&dyn std::fmt::Display) -> LeaseError {
+    move |why| LeaseError { action, why: why.to_string() }
+}
+
+/// One process's view of a partition's lease.
+pub(crate) struct Lease {
+    bucket: Store,
+    key: String,
+    own: Incarnation,
+    /// What was seen last, and when it was first seen so.
+    seen: Option<Seen>,
+    /// Until when this process may lead, where it does.
+    holds: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    revision: u64,
+    holder: Holder,
+    since: Instant,
+}
+
+impl Lease {
+    /// Opens the bucket, and makes it where there is none.
+    ///
+    /// # Errors
+    /// [`LeaseError`].
+    pub(crate) async fn open(
+        jetstream: &jetstream::Context,
+        replicas: usize,
+        partition: Partition,
+        own: Incarnation,
+    ) -> Result<Self, LeaseError> {
+        let bucket = match jetstream.get_key_value(LEASES).await {
+            Ok(bucket) => bucket,
+            Err(_) => jetstream
+                .create_key_value(kv::Config {
+                    bucket: LEASES.to_owned(),
+                    description: "who leads each partition, and what it knew to be stored".to_owned(),
+                    history: 1,
+                    num_replicas: replicas,
+                    ..kv::Config::default()
+                })
+                .await
+                .map_err(|why| fault("made")(&why))?,
+        };
+        Ok(Self { bucket, key: format!("leader.{}", partition.0), own, seen: None, holds: None })
+    }
+
+    /// Reads who holds it.
+    ///
+    /// # Errors
+    /// [`LeaseError`].
+    pub(crate) async fn look(&mut self) -> Result<Option<Holder>, LeaseError> {
+        let asked = Instant::now();
+        let entry = within(self.bucket.entry(self.key.clone()), "read").await?;
+        let found = match entry.filter(|entry| entry.operation == Operation::Put) {
+            None => None,
+            Some(entry) => {
+                let text = String::from_utf8_lossy(&entry.value).into_owned();
+                let holder = Holder::parse(&text)
+                    .ok_or_else(|| fault("understood")(&format!("the value of {} is {text:?}", self.key)))?;
+                Some((entry.revision, holder))
+            }
+        };
+        self.seen = match (found, self.seen) {
+            (Some((revision, _)), Some(seen)) if seen.revision >= revision => Some(seen),
+            (Some((revision, holder)), _) => Some(Seen { revision, holder, since: asked }),
+            (None, _) => None,
+        };
+        Ok(self.seen.map(|seen| seen.holder))
+    }
+
+    /// Whether nobody holds it as far as this process has seen: it was given up, or not renewed for long enough.
+    pub(crate) fn is_free(&self) -> bool {
+        self.seen.is_none_or(|seen| seen.holder.incarnation.is_none() || seen.since.elapsed() >= LEASE)
+    }
+
+    /// Takes or renews it with this mark beside it. Gives whether this process holds it now.
+    ///
+    /// # Errors
+    /// [`LeaseError`]; whether it was written is unknown then, and the next look shows it.
+    pub(crate) async fn hold(&mut self, mark: LeadMark) -> Result<bool, LeaseError> {
+        let begun = Instant::now();
+        let holder = Holder { incarnation: Some(self.own), mark };
+        let written = self.write(holder).await?;
+        self.holds = written.then(|| begun + LEASE - MARGIN);
+        Ok(written)
+    }
+
+    /// Gives it up, so that another takes it at once.
+    ///
+    /// # Errors
+    /// [`LeaseError`]; it ends by itself then.
+    pub(crate) async fn give_up(&mut self, mark: LeadMark) -> Result<(), LeaseError> {
+        self.holds = None;
+        self.write(Holder { incarnation: None, mark }).await.map(|_| ())
+    }
+
+    /// Until when this process may lead by the last renewal that went through.
+    pub(crate) fn holds_until(&self) -> Option<Instant> {
+        self.holds
+    }
+
+    /// Its time ran out before a renewal went through.
+    pub(crate) fn lost(&mut self) {
+        self.holds = None;
+    }
+
+    /// Writes where nobody else wrote since the last look.
+    async fn write(&mut self, holder: Holder) -> Result<bool, LeaseError> {
+        let value = bytes::Bytes::from(holder.to_text());
+        let revision = match self.seen {
+            None => match within_kind(self.bucket.create(&self.key, value), "written").await? {
+                Ok(revision) => revision,
+                Err(why) if why.kind() == CreateErrorKind::AlreadyExists => return Ok(false),
+                Err(why) => return Err(fault("written")(&why)),
+            },
+            Some(seen) => {
+                match within_kind(self.bucket.update(&self.key, value, seen.revision), "written").await? {
+                    Ok(revision) => revision,
+                    Err(why) if why.kind() == UpdateErrorKind::WrongLastRevision => return Ok(false),
+                    Err(why) => return Err(fault("written")(&why)),
+                }
+            }
+        };
+        self.seen = Some(Seen { revision, holder, since: Instant::now() });
+        Ok(true)
+    }
+}
+
+async fn within<T, E: std::fmt::Display>(
+    asked: impl Future<Output = Result<T, E>>,
+    action: &'static str,
+) -> Result<T, LeaseError> {
+    within_kind(asked, action).await?.map_err(|why| fault(action)(&why))
+}
+
+async fn within_kind<T>(asked: impl Future<Output = T>, action: &'static str) -> Result<T, LeaseError> {
+    tokio::time::timeout(REQUEST_WAIT, asked)
+        .await
+        .map_err(|_| fault(action)(&format!("no answer within {} ms", REQUEST_WAIT.as_millis())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_reads_back_as_it_was_written_and_nothing_else_does() {
+        let mark = LeadMark { number: RecordNumber(17), hash: Hash([0xab; 32]), epoch: Epoch(3) };
+        for incarnation in [Some(Incarnation([7; 16])), None] {
+            let holder = Holder { incarnation, mark };
+            assert_eq!(Holder::parse(&holder.to_text()), Some(holder));
+        }
+        let text = Holder { incarnation: None, mark }.to_text();
+        assert_eq!(text, format!("- 17 {} 3", "ab".repeat(32)));
+        for broken in ["", "-", "- 17", "x 17 ab 3", &format!("{text} "), &text.replace("17", "-1")] {
+            assert_eq!(Holder::parse(broken), None, "{broken:?}");
+        }
+    }
+}

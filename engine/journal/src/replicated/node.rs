@@ -1,0 +1,589 @@
+//! One process of an arena whose journal several share: it follows the records, and where it may, leads: it takes the lease,
+//! announces itself, and appends until it is deposed. Then it follows again.
+
+use super::{
+    lease::{LeadMark, Lease, MARGIN, RENEWAL},
+    mirror::{Joined, Mirror, record_in},
+    service::Service,
+    submitter::{self, Submitter, ask},
+    wire::{Reply, Request},
+};
+use crate::{
+    clock::Clock,
+    jetstream::{JetStreamJournal, Nats, OwnedRecord, Tail},
+    journal::{Journal, JournalError, Visit},
+    sequencer::{
+        Beginning, Durable, End, Follower, Handle, Lead, Mover, Producer, Replica, StartError, Stopped, end,
+        replay,
+    },
+    sqlite::SqliteJournal,
+    texts::decode_texts,
+    vault::random,
+};
+use arena_engine::State;
+use arena_schema::{
+    Hash,
+    id::{Era, Incarnation, Partition, RecordNumber},
+    record::RecordView,
+};
+use bytes::Bytes;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+use tokio::sync::{Notify, watch};
+
+/// How long a record is waited for before the other duties are looked at.
+const STEP: Duration = Duration::from_millis(20);
+/// Before a journal that cannot be read is read again.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long a stop waits for what was submitted.
+const STOP_WAIT: Duration = Duration::from_secs(5);
+
+/// How a process takes part.
+pub struct NodeOptions {
+    /// Where the journal lives.
+    pub nats: Nats,
+    /// Whose journal it is.
+    pub partition: Partition,
+    /// Which clock stamps the records that this process writes.
+    pub clock: Clock,
+    /// Where the local copy is kept; this process alone has it.
+    pub data: PathBuf,
+    /// Who follows.
+    pub followers: Vec<Box<dyn Follower>>,
+    /// Whether it may lead.
+    pub may_lead: bool,
+    /// Whether it submits: a gateway.
+    pub submits: bool,
+}
+
+/// A process that takes part.
+pub struct Node {
+    handle: Handle,
+    submitter: Option<Submitter>,
+    asker: Asker,
+    stopping: Arc<AtomicBool>,
+    thread: JoinHandle<Result<(), Stopped>>,
+}
+
+/// Asks the leader.
+#[derive(Clone)]
+pub struct Asker {
+    nats: Nats,
+    partition: Partition,
+    positions: watch::Receiver<RecordNumber>,
+}
+
+impl Asker {
+    /// How far the journal may have been seen by anyone, as its leader says; none where no leader answers in time. A caller
+    /// that waits until its own position is there reads what any caller wrote before it asked.
+    pub async fn position(&self, wait: Duration) -> Option<RecordNumber> {
+        let until = Instant::now() + wait;
+        let request = Bytes::from(Request::Position.encode());
+        let subject = format!("arena.position.{}", self.partition.0);
+        loop {
+            // An answer that is older than the margin may be a deposed leader's.
+            let left = until.checked_duration_since(Instant::now())?.min(MARGIN);
+            match ask(self.nats.client(), subject.clone(), request.clone(), left).await {
+                Some(Reply::Position { record }) => return Some(record),
+                Some(_) | None => tokio::time::sleep(STEP).await,
+            }
+        }
+    }
+
+    /// Waits until this process has what any caller wrote before; false where that takes longer.
+    pub async fn caught_up(&self, wait: Duration) -> bool {
+        let begun = Instant::now();
+        let Some(record) = self.position(wait).await else { return false };
+        let mut positions = self.positions.clone();
+        let there = async { positions.wait_for(|position| *position >= record).await.is_ok() };
+        tokio::time::timeout(wait.saturating_sub(begun.elapsed()), there).await.unwrap_or(false)
+    }
+
+    /// Moves the leader's clock, where it stands still.
+    pub(crate) async fn advance(&self, micros: u64) -> Result<(), Stopped> {
+        let request = Bytes::from(Request::Advance { micros }.encode());
+        let subject = format!("arena.submit.{}", self.partition.0);
+        match ask(self.nats.client(), subject, request, STOP_WAIT).await {
+            Some(Reply::Done) => Ok(()),
+            other => Err(Stopped(format!("the leader did not move its clock: {other:?}"))),
+        }
+    }
+}
+
+impl Node {
+    /// Replays the local copy and what the journal has beyond it, follows, and takes part. It blocks: call it off the event
+    /// loop. A gateway has its number when this returns.
+    ///
+    /// # Errors
+    /// [`StartError`], naming the record where the journal does not hold or lacks what this process remembers.
+    pub fn start(options: NodeOptions) -> Result<Self, StartError> {
+        let NodeOptions { nats, partition, clock, data, mut followers, may_lead, submits } = options;
+        let runtime = nats.runtime().clone();
+        let (outcomes, prepared) = submitter::prepare(nats.client(), partition);
+        if submits {
+            followers.insert(0, Box::new(outcomes));
+        }
+        let mirror_at = mirror_path(&data, partition)?;
+        let mut mirror = SqliteJournal::open(&mirror_at)?;
+        let remembered = mirror.last()?;
+        let mut journal =
+            runtime.block_on(JetStreamJournal::open(&nats, partition, Era(1), RecordNumber(1)))?;
+        check_remembered(&mirror_at, remembered, &mut journal)?;
+        followers.push(Box::new(Mirror::start(mirror)?));
+        let joined = Joined { mirror: SqliteJournal::open_reader(&mirror_at)?, journal: journal.reader()? };
+        let state = replay(&journal.name(), Box::new(joined), partition, &mut followers)?;
+
+        let replica = Replica::start(state, followers)?;
+        let asker = Asker { nats: nats.clone(), partition, positions: replica.position.clone() };
+        let handle = Handle::new(&replica, Mover::Asks(asker.clone()));
+        let stopping = Arc::new(AtomicBool::new(false));
+        let leadership = if may_lead {
+            let incarnation = Incarnation(random());
+            let lease = runtime.block_on(Lease::open(
+                nats.jetstream(),
+                nats.options().replicas,
+                partition,
+                incarnation,
+            ));
+            let lease = lease.map_err(|why| Stopped(why.to_string()))?;
+            let kept = Kept {
+                state: Arc::clone(&replica.state),
+                stopped: Arc::clone(&replica.stopped),
+                journal: journal.another(),
+                mirror_at,
+            };
+            Some(Leadership::start(&runtime, lease, kept, incarnation))
+        } else {
+            None
+        };
+        let follower = Following {
+            tail: journal.tail(),
+            journal,
+            replica,
+            nats,
+            partition,
+            clock,
+            leadership,
+            stopping: Arc::clone(&stopping),
+            fed: RecordNumber(0),
+        };
+        let stopped = handle.stopped();
+        let thread = thread::Builder::new()
+            .name("arena-node".to_owned())
+            .spawn(move || follower.live())
+            .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
+        let mut node = Self { handle, submitter: None, asker, stopping, thread };
+        if submits {
+            match prepared.start(&runtime, stopped) {
+                Ok(submitter) => node.submitter = Some(submitter),
+                Err(why) => {
+                    node.stop()?;
+                    return Err(Stopped(why).into());
+                }
+            }
+        }
+        Ok(node)
+    }
+
+    /// To read the state.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// To ask the leader.
+    pub fn asker(&self) -> &Asker {
+        &self.asker
+    }
+
+    /// To submit as this process's gateway; none where it is none.
+    pub fn producer(&self) -> Option<Producer> {
+        self.submitter.as_ref().map(Submitter::producer)
+    }
+
+    /// Submits nothing more, lets go of what it was home to, gives up the lead, and ends.
+    ///
+    /// # Errors
+    /// [`Stopped`], where it had ended by itself before.
+    pub fn stop(self) -> Result<(), Stopped> {
+        if let Some(submitter) = self.submitter {
+            submitter.stop(STOP_WAIT);
+        }
+        self.stopping.store(true, Ordering::SeqCst);
+        self.thread.join().map_err(|_| Stopped("a thread panicked".to_owned()))?
+    }
+}
+
+/// Where the local copy lies: apart from where an embedded journal would.
+fn mirror_path(data: &Path, partition: Partition) -> Result<PathBuf, StartError> {
+    let folder = data.join("mirror");
+    fs::create_dir_all(&folder).map_err(|why| {
+        StartError::Journal(JournalError::Store {
+            journal: folder.display().to_string(),
+            action: "made",
+            why: why.to_string(),
+        })
+    })?;
+    Ok(SqliteJournal::path_in(&folder, partition, Era(1)))
+}
+
+/// What the local copy has, the journal must have.
+fn check_remembered(
+    mirror_at: &Path,
+    last: RecordNumber,
+    journal: &mut JetStreamJournal,
+) -> Result<(), StartError> {
+    if last == RecordNumber(0) {
+        return Ok(());
+    }
+    let forgotten = |why: String| StartError::Forgotten { journal: journal_name(mirror_at), why };
+    let Some(own) = record_in(mirror_at, last)? else {
+        return Err(forgotten(format!("record {last} cannot be read in the local copy")));
+    };
+    let end = journal.last()?;
+    let name = journal.name();
+    if end < last {
+        return Err(StartError::Forgotten {
+            journal: name,
+            why: format!(
+                "the local copy {} has record {last}, the stream ends at record {end}: it was cut short",
+                mirror_at.display()
+            ),
+        });
+    }
+    let mut theirs = None;
+    journal.reader()?.read(last, &mut |stored| {
+        theirs = Some(stored.bytes.to_vec());
+        Visit::Enough
+    })?;
+    if theirs.as_deref() == Some(&own[..]) {
+        return Ok(());
+    }
+    Err(StartError::Forgotten {
+        journal: name,
+        why: format!(
+            "the local copy {} has another record {last}: it is of another journal",
+            mirror_at.display()
+        ),
+    })
+}
+
+fn journal_name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// What the keeper of the lease knows of the journal.
+struct Kept {
+    state: Arc<RwLock<State>>,
+    stopped: Arc<watch::Sender<Option<String>>>,
+    journal: JetStreamJournal,
+    mirror_at: PathBuf,
+}
+
+impl Kept {
+    fn mark(&self) -> LeadMark {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let head = state.head();
+        LeadMark { number: head.number, hash: head.hash, epoch: head.epoch }
+    }
+}
+
+/// The lease as the node's thread sees it.
+struct Leadership {
+    incarnation: Incarnation,
+    /// Until when this process may lead.
+    holds: watch::Receiver<Option<Instant>>,
+    /// Told when the lead is to be given up.
+    resign: Arc<Notify>,
+    /// Ends the keeper.
+    end: watch::Sender<bool>,
+    keeper: tokio::task::JoinHandle<()>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl Leadership {
+    fn start(runtime: &tokio::runtime::Handle, lease: Lease, kept: Kept, incarnation: Incarnation) -> Self {
+        let (shown, holds) = watch::channel(None);
+        let resign = Arc::new(Notify::new());
+        let (end, ending) = watch::channel(false);
+        let keeper = runtime.spawn(keep(lease, kept, shown, Arc::clone(&resign), ending));
+        Self { incarnation, holds, resign, end, keeper, runtime: runtime.clone() }
+    }
+
+    fn held(&self) -> bool {
+        self.holds.borrow().is_some_and(|until| Instant::now() < until)
+    }
+
+    fn stop(self) {
+        self.end.send_replace(true);
+        // It ends by itself then, and a panic in it is no reason not to.
+        let _ = self.runtime.block_on(self.keeper);
+    }
+}
+
+/// Keeps the lease: takes it when it is free and this process has what its last holder knew, renews it, gives it up.
+async fn keep(
+    mut lease: Lease,
+    mut kept: Kept,
+    shown: watch::Sender<Option<Instant>>,
+    resign: Arc<Notify>,
+    mut ending: watch::Receiver<bool>,
+) {
+    loop {
+        let kept_or_taken = if lease.holds_until().is_some() {
+            lease.hold(kept.mark()).await.map(|_| ())
+        } else {
+            take(&mut lease, &mut kept).await
+        };
+        if let Err(why) = kept_or_taken {
+            tracing::warn!(%why, "the lead's lease");
+        }
+        if lease.holds_until().is_some_and(|until| until <= Instant::now()) {
+            lease.lost();
+        }
+        shown.send_replace(lease.holds_until());
+        let gives_up = tokio::select! {
+            () = tokio::time::sleep(RENEWAL) => false,
+            () = resign.notified() => true,
+            () = async { ending.wait_for(|ending| *ending).await.map_or((), |_| ()) } => {
+                if lease.holds_until().is_some() {
+                    // It ends by itself otherwise.
+                    let _ = lease.give_up(kept.mark()).await;
+                }
+                shown.send_replace(None);
+                return;
+            }
+        };
+        if gives_up && lease.holds_until().is_some() {
+            if let Err(why) = lease.give_up(kept.mark()).await {
+                tracing::warn!(%why, "the lead's lease ends by itself");
+            }
+            shown.send_replace(None);
+            // Another comes first, if there is one.
+            tokio::time::sleep(2 * RENEWAL).await;
+        }
+    }
+}
+
+async fn take(lease: &mut Lease, kept: &mut Kept) -> Result<(), super::lease::LeaseError> {
+    let holder = lease.look().await?;
+    if !lease.is_free() || kept.stopped.borrow().is_some() {
+        return Ok(());
+    }
+    if let Some(holder) = holder {
+        match remembers(kept, holder.mark) {
+            Ok(true) => {}
+            // The records are on their way.
+            Ok(false) => return Ok(()),
+            Err(why) => {
+                tracing::error!(why, "this process refuses to lead");
+                end(why, &kept.stopped);
+                return Ok(());
+            }
+        }
+    }
+    let mark = kept.mark();
+    lease.hold(mark).await.map(|_| ())
+}
+
+/// Whether this process has the record that the last leader knew to be stored.
+fn remembers(kept: &mut Kept, mark: LeadMark) -> Result<bool, String> {
+    if mark.number == RecordNumber(0) {
+        return Ok(true);
+    }
+    let own = kept.mark();
+    let other = |hash: Hash| {
+        format!(
+            "the last leader knew record {} with the hash {}, the journal has it with the hash {hash}",
+            mark.number, mark.hash
+        )
+    };
+    if own.number == mark.number {
+        return if own.hash == mark.hash { Ok(true) } else { Err(other(own.hash)) };
+    }
+    if own.number > mark.number {
+        // The mirror may be a moment behind the state.
+        let Ok(Some(bytes)) = record_in(&kept.mirror_at, mark.number) else { return Ok(false) };
+        let hash = RecordView::parse(&bytes).map_err(|why| why.to_string())?.hash;
+        return if hash == mark.hash { Ok(true) } else { Err(other(hash)) };
+    }
+    let last = tokio::task::block_in_place(|| kept.journal.last());
+    match last {
+        Ok(last) if last < mark.number => Err(format!(
+            "the last leader knew record {} (hash {}), the stream ends at record {last}: it was cut short",
+            mark.number, mark.hash
+        )),
+        _ => Ok(false),
+    }
+}
+
+/// The node's thread.
+struct Following {
+    tail: Tail,
+    journal: JetStreamJournal,
+    replica: Replica,
+    nats: Nats,
+    partition: Partition,
+    clock: Clock,
+    leadership: Option<Leadership>,
+    stopping: Arc<AtomicBool>,
+    /// The last record that was given to the reducer.
+    fed: RecordNumber,
+}
+
+impl Following {
+    fn live(mut self) -> Result<(), Stopped> {
+        self.fed = self.replica.state().head().number;
+        self.tail.begin(self.fed.next());
+        while !self.stopping.load(Ordering::SeqCst) && self.replica.stopped.borrow().is_none() {
+            if self.leadership.as_ref().is_some_and(Leadership::held) {
+                self.lead();
+                self.fed = self.wait_reduced();
+                self.tail.begin(self.fed.next());
+            } else {
+                self.step();
+            }
+        }
+        if let Some(leadership) = self.leadership.take() {
+            leadership.stop();
+        }
+        self.replica.stop()
+    }
+
+    /// Follows for a moment.
+    fn step(&mut self) {
+        match self.tail.next(STEP) {
+            Ok(Some(record)) => {
+                if let Err(why) = self.feed(record) {
+                    end(why, &self.replica.stopped);
+                }
+            }
+            Ok(None) => {}
+            Err(why) => {
+                tracing::warn!(%why, "the journal cannot be followed: trying again");
+                thread::sleep(PAUSE);
+                self.tail.begin(self.fed.next());
+            }
+        }
+    }
+
+    fn feed(&mut self, record: OwnedRecord) -> Result<(), String> {
+        let OwnedRecord { number, bytes, texts } = record;
+        if number != self.fed.next() {
+            return Err(format!("record {number} came where record {} was to come", self.fed.next()));
+        }
+        let texts = decode_texts(number, &texts).map_err(|why| why.to_string())?;
+        let sent = self.replica.records.send(Durable::stored(bytes, texts));
+        self.fed = number;
+        // Where the reducer has ended, it has said why.
+        sent.map_err(|_| "the reducer has ended".to_owned())
+    }
+
+    /// Waits until everything that was given to the reducer is reduced; gives the last.
+    fn wait_reduced(&self) -> RecordNumber {
+        loop {
+            let number = *self.replica.position.borrow();
+            if number >= self.fed || self.replica.stopped.borrow().is_some() {
+                return number;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Follows to the journal's end. False where that does not come about while the lease holds.
+    fn catch_up(&mut self) -> bool {
+        let last = match self.journal.last() {
+            Ok(last) => last,
+            Err(why) => {
+                tracing::warn!(%why, "the journal's end cannot be read");
+                return false;
+            }
+        };
+        while self.fed < last {
+            if self.stopping.load(Ordering::SeqCst)
+                || self.replica.stopped.borrow().is_some()
+                || !self.leadership.as_ref().is_some_and(Leadership::held)
+            {
+                return false;
+            }
+            self.step();
+        }
+        self.wait_reduced() >= last
+    }
+
+    /// Leads until it is deposed, or asked to stop.
+    fn lead(&mut self) {
+        if !self.catch_up() {
+            return;
+        }
+        let Some(leadership) = &self.leadership else { return };
+        let beginning = Beginning {
+            partition: self.partition,
+            clock: self.clock.clone(),
+            incarnation: leadership.incarnation,
+            shared: true,
+        };
+        let before = self.fed;
+        let writer = self.journal.another();
+        let give_up = writer.give_up();
+        let lead = match Lead::start(&self.replica, Box::new(writer), beginning, None) {
+            Ok(lead) => lead,
+            Err(why) => return end(why.to_string(), &self.replica.stopped),
+        };
+        let (announced, announced_seen) = watch::channel(None);
+        let service = Service {
+            client: self.nats.client().clone(),
+            partition: self.partition,
+            state: Arc::clone(&self.replica.state),
+            inbox: lead.inbox.clone(),
+            sent: Arc::clone(&lead.sent),
+            announced: announced_seen,
+            holds: leadership.holds.clone(),
+            still: matches!(self.clock, Clock::Still(_)),
+        };
+        let service = self.nats.runtime().spawn(service.run());
+        let mut asked_to_stop = false;
+        let mut gave_up = false;
+        while !lead.ended() {
+            if announced.borrow().is_none() && *self.replica.position.borrow() > before {
+                tracing::info!(partition = self.partition.0, record = before.next().0, "this process leads");
+                announced.send_replace(Some(before.next()));
+            }
+            if !leadership.held() && !gave_up {
+                tracing::warn!("the lead's lease is over: this process falls silent");
+                gave_up = true;
+                service.abort();
+                give_up.now();
+                lead.inbox.stop();
+            }
+            if service.is_finished() && !gave_up && !asked_to_stop {
+                tracing::warn!("gateways cannot be heard: this process gives up the lead");
+                asked_to_stop = true;
+                lead.inbox.stop();
+            }
+            if self.stopping.load(Ordering::SeqCst) && !asked_to_stop {
+                asked_to_stop = true;
+                lead.inbox.stop();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        service.abort();
+        match lead.join() {
+            End::Orderly => {}
+            End::Deposed(why) => tracing::warn!(why, "this process leads no more"),
+            End::Failed(why) => end(why, &self.replica.stopped),
+        }
+        leadership.resign.notify_one();
+        // The keeper shows it when it has given it up.
+        while leadership.held() && !self.stopping.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The leader's side of `arena.submit.<partition>` and `arena.position.<partition>`: takes gateways' commands into its queue,
+//! times their leases by its own monotonic clock, and says how far the journal may have been seen.
+
+use super::wire::{Reply, Request};
+use crate::{
+    sequencer::{Inbox, Submission},
+    texts::decode_texts,
+};
+use arena_engine::State;
+use arena_schema::{
+    Event,
+    command::system::{AnnounceGateway, GatewayGone},
+    id::{Incarnation, Partition, ProducerId, RecordNumber, RulesVersion},
+    record::Commands,
+};
+use async_nats::Client;
+use bytes::Bytes;
+use futures::StreamExt;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::{sync::watch, task::JoinSet};
+
+/// How long after its last renewal a gateway is taken for gone.
+pub const GATEWAY_LEASE: Duration = Duration::from_secs(6);
+/// How often the leases are looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long a request may wait for room before its gateway is told to ask again.
+const ROOM_WAIT: Duration = Duration::from_millis(800);
+/// Kinds below it are the sequencer's own.
+const FIRST_KIND_OF_OTHERS: u16 = 0x0100;
+
+/// What the service works with while its process leads.
+pub(super) struct Service {
+    pub(super) client: Client,
+    pub(super) partition: Partition,
+    pub(super) state: Arc<RwLock<State>>,
+    pub(super) inbox: Inbox,
+    /// The last record that was sent to be stored.
+    pub(super) sent: Arc<AtomicU64>,
+    /// The record of this process's announcement, once it is reduced: no other process writes from there on.
+    pub(super) announced: watch::Receiver<Option<RecordNumber>>,
+    /// Until when this process may lead.
+    pub(super) holds: watch::Receiver<Option<Instant>>,
+    /// Where records' times come from a clock that is moved by hand.
+    pub(super) still: bool,
+}
+
+/// When each gateway was last heard of.
+#[derive(Default)]
+struct Leases(Mutex<BTreeMap<Incarnation, Instant>>);
+
+impl Leases {
+    fn heard(&self, incarnation: Incarnation) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(incarnation, Instant::now());
+    }
+
+    /// Those that were not heard of for too long; those that are live and were never heard of count from now.
+    fn overdue(&self, live: &[Incarnation]) -> Vec<Incarnation> {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.retain(|incarnation, _| live.contains(incarnation));
+        let now = Instant::now();
+        let overdue = |&incarnation: &Incarnation| {
+            now.duration_since(*heard.entry(incarnation).or_insert(now)) >= GATEWAY_LEASE
+        };
+        live.iter().copied().filter(overdue).collect()
+    }
+}
+
+impl Service {
+    fn state(&self) -> std::sync::RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this process leads beyond doubt: its lease holds and its announcement is in the journal.
+    fn leads(&self) -> bool {
+        self.announced.borrow().is_some() && self.holds.borrow().is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Answers until it is aborted.
+    ///
+    /// # Errors
+    /// Why it cannot listen, in words.
+    pub(super) async fn run(self) -> Result<(), String> {
+        let service = Arc::new(self);
+        let words = |why: async_nats::SubscribeError| why.to_string();
+        let partition = service.partition.0;
+        let mut submits =
+            service.client.subscribe(format!("arena.submit.{partition}")).await.map_err(words)?;
+        let mut positions =
+            service.client.subscribe(format!("arena.position.{partition}")).await.map_err(words)?;
+        let leases = Arc::new(Leases::default());
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut under_way = JoinSet::new();
+        loop {
+            let message = tokio::select! {
+                message = submits.next() => message,
+                message = positions.next() => message,
+                _ = looks.tick() => {
+                    service.end_the_silent(&leases);
+                    while under_way.try_join_next().is_some() {}
+                    continue;
+                }
+            };
+            let message = message.ok_or("the connection to NATS was closed")?;
+            let Some(to) = message.reply else { continue };
+            let (service, leases) = (Arc::clone(&service), Arc::clone(&leases));
+            under_way.spawn(async move {
+                // Without an answer the gateway asks again, perhaps another leader.
+                if let Some(reply) = service.answer(&message.payload, &leases).await {
+                    let sent = service.client.publish(to, Bytes::from(reply.encode())).await;
+                    if let Err(why) = sent {
+                        tracing::debug!(%why, "a reply to a gateway cannot be sent");
+                    }
+                }
+            });
+        }
+    }
+
+    /// Gateways that were silent for too long are gone.
+    fn end_the_silent(&self, leases: &Leases) {
+        if !self.leads() {
+            return;
+        }
+        let live: Vec<Incarnation> =
+            self.state().producers().live().map(|(_, producer)| producer.incarnation).collect();
+        for incarnation in leases.overdue(&live) {
+            tracing::warn!(%incarnation, "a gateway was silent for too long: what it was to do passes to another");
+            // Where the queue has ended, so has this service.
+            let _ = self.inbox.put_own(vec![Submission::new(GatewayGone { incarnation })]);
+        }
+    }
+
+    async fn answer(&self, payload: &[u8], leases: &Leases) -> Option<Reply> {
+        let request = match Request::decode(payload) {
+            Ok(request) => request,
+            Err(why) => return Some(Reply::Refused { why }),
+        };
+        match request {
+            Request::Announce { incarnation, rules_known } => {
+                leases.heard(incarnation);
+                self.announce(incarnation, rules_known).await
+            }
+            Request::Renew { incarnation } if self.leads() => {
+                leases.heard(incarnation);
+                let known = self.state().producers().of(&incarnation).is_some();
+                Some(if known { Reply::Renewed } else { Reply::Gone })
+            }
+            Request::Leave { incarnation } => {
+                let gone = vec![Submission::new(GatewayGone { incarnation })];
+                self.inbox.put_own(gone).ok()?.answered().await.ok()?;
+                Some(Reply::Done)
+            }
+            Request::Submit { producer, count, commands, texts } => {
+                self.submit(producer, count, commands, texts).await
+            }
+            Request::Position if self.leads() => {
+                Some(Reply::Position { record: RecordNumber(self.sent.load(Ordering::SeqCst)) })
+            }
+            Request::Advance { micros } if self.still => {
+                self.inbox.advance(micros).await.ok()?;
+                Some(Reply::Done)
+            }
+            Request::Advance { .. } => Some(Reply::Refused { why: "the clock goes by itself".to_owned() }),
+            Request::Renew { .. } | Request::Position => None,
+        }
+    }
+
+    async fn announce(&self, incarnation: Incarnation, rules_known: RulesVersion) -> Option<Reply> {
+        let announce = Submission::new(AnnounceGateway { incarnation, rules_known });
+        let answered = self.inbox.put_own(vec![announce]).ok()?.answered().await.ok()?;
+        match answered.events(0) {
+            Ok(mut events) => events.find_map(|event| match event {
+                Event::GatewayAnnounced(event) if event.incarnation == incarnation => {
+                    Some(Reply::Announced { producer: event.producer })
+                }
+                _ => None,
+            }),
+            Err(rejection) => Some(Reply::Refused { why: rejection.to_string() }),
+        }
+    }
+
+    async fn submit(&self, producer: ProducerId, count: u32, commands: &[u8], texts: &[u8]) -> Option<Reply> {
+        if let Err(why) = check(producer, count, commands) {
+            return Some(Reply::Refused { why });
+        }
+        let texts = match decode_texts(RecordNumber(0), texts) {
+            Ok(texts) => texts,
+            Err(why) => return Some(Reply::Refused { why: why.to_string() }),
+        };
+        if !self.state().producers().live().any(|(id, _)| id == producer) {
+            return Some(Reply::Gone);
+        }
+        let putting = self.inbox.put_foreign(commands.to_vec(), count, texts);
+        let pending = match tokio::time::timeout(ROOM_WAIT, putting).await {
+            Ok(pending) => pending.ok()?,
+            Err(_elapsed) => return Some(Reply::Busy),
+        };
+        let answered = pending.answered().await.ok()?;
+        Some(Reply::Placed { record: answered.record() })
+    }
+}
+
+/// Whether these are so many commands of this producer's, and none that is the sequencer's alone.
+fn check(producer: ProducerId, count: u32, commands: &[u8]) -> Result<(), String> {
+    let mut found = 0_u32;
+    for command in Commands::of(commands) {
+        let command = command.map_err(|why| why.to_string())?;
+        if command.head.producer != producer || producer == ProducerId::SEQUENCER {
+            return Err(format!("a command names the producer {}", command.head.producer.0));
+        }
+        if command.kind < FIRST_KIND_OF_OTHERS {
+            return Err(format!("commands of the kind {:#06x} are the sequencer's", command.kind));
+        }
+        found += 1;
+    }
+    if found == count && count > 0 { Ok(()) } else { Err(format!("{found} commands came as {count}")) }
+}

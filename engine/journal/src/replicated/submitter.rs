@@ -1,0 +1,412 @@
+//! A gateway's side of `arena.submit.<partition>`: what its callers submit goes to whoever leads, many commands in one request,
+//! and is asked again with the same numbers until it stands in a record. The outcome is found in the records that this process
+//! follows; the leader's reply only says that one is coming.
+
+use super::wire::{Reply, Request};
+use crate::{
+    sequencer::{Answered, Followed, Follower, Inbox, Message, Producer, Waiter},
+    texts::encode_texts,
+    vault::random,
+};
+use arena_engine::RULES_NEWEST;
+use arena_schema::{
+    Event,
+    id::{Incarnation, Partition, ProducerId, RecordNumber},
+    record::renumber,
+};
+use async_nats::{Client, RequestErrorKind};
+use bytes::Bytes;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+use tokio::{
+    runtime,
+    sync::{Semaphore, watch},
+};
+
+/// How many requests are under way at once; what comes meanwhile is merged into the next.
+const REQUESTS_MAX: usize = 4;
+/// How long one request is waited for before it is sent again.
+const REQUEST_WAIT: Duration = Duration::from_millis(1_500);
+/// Before a request that nobody took is sent again.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often a gateway says that it is still there.
+const GATEWAY_RENEWAL: Duration = Duration::from_millis(1_500);
+/// How far numbers may run ahead of the oldest that is unanswered, well within the engine's window.
+const AHEAD_MAX: u64 = arena_engine::WINDOW / 2;
+
+/// Commands that were given numbers and stand in no record that was followed yet.
+struct Open {
+    commands: Vec<u8>,
+    texts: Vec<u8>,
+    count: u32,
+    waiters: Vec<Waiter>,
+    room: usize,
+}
+
+struct Numbered {
+    /// This run as the leaders know it; another one after a leader took it for gone.
+    incarnation: Incarnation,
+    /// Its number in the journal, once it is announced.
+    producer: Option<ProducerId>,
+    next: u64,
+    open: BTreeMap<u64, Open>,
+}
+
+/// What the requests, the records and the callers share.
+struct Shared {
+    partition: Partition,
+    client: Client,
+    inbox: Inbox,
+    numbered: Mutex<Numbered>,
+    /// Counts what the records told: an answer, another number for this process.
+    told: watch::Sender<u64>,
+    producer: Producer,
+    places: Arc<Semaphore>,
+}
+
+impl Shared {
+    fn numbered(&self) -> MutexGuard<'_, Numbered> {
+        self.numbered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn subject(&self) -> String {
+        format!("arena.submit.{}", self.partition.0)
+    }
+
+    async fn ask(&self, request: Bytes) -> Option<Reply> {
+        ask(&self.client, self.subject(), request, REQUEST_WAIT).await
+    }
+}
+
+/// One request to a leader; none where nobody answers in time, or what answers is not understood.
+pub(super) async fn ask(client: &Client, subject: String, request: Bytes, wait: Duration) -> Option<Reply> {
+    let asked = async_nats::Request::new().payload(request).timeout(Some(wait));
+    match client.send_request(subject, asked).await {
+        Ok(message) => Reply::decode(&message.payload)
+            .inspect_err(|why| tracing::warn!(%why, "a leader's reply is not understood"))
+            .ok(),
+        Err(why) => {
+            if why.kind() != RequestErrorKind::TimedOut && why.kind() != RequestErrorKind::NoResponders {
+                tracing::debug!(%why, "a leader cannot be asked");
+            }
+            None
+        }
+    }
+}
+
+/// A gateway's way to the leader.
+pub(crate) struct Submitter {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+    renewing: tokio::task::JoinHandle<()>,
+    runtime: runtime::Handle,
+}
+
+/// Finds the outcomes; the first of the process's followers, so that the others know its number.
+pub(crate) struct Outcomes {
+    shared: Arc<Shared>,
+}
+
+/// The two ends, before the process follows any record.
+pub(crate) fn prepare(client: &Client, partition: Partition) -> (Outcomes, Prepared) {
+    let (queue, messages) = mpsc::channel();
+    let inbox = Inbox::new(queue);
+    let shared = Arc::new(Shared {
+        partition,
+        client: client.clone(),
+        producer: Producer::new(inbox.clone(), ProducerId::NONE),
+        inbox,
+        numbered: Mutex::new(Numbered {
+            incarnation: Incarnation(random()),
+            producer: None,
+            next: 1,
+            open: BTreeMap::new(),
+        }),
+        told: watch::Sender::new(0),
+        places: Arc::new(Semaphore::new(REQUESTS_MAX)),
+    });
+    (Outcomes { shared: Arc::clone(&shared) }, Prepared { shared, messages })
+}
+
+/// A submitter that has not begun.
+pub(crate) struct Prepared {
+    shared: Arc<Shared>,
+    messages: mpsc::Receiver<Message>,
+}
+
+impl Prepared {
+    /// Announces this process and begins. Returns when it has its number, or `stopped` says why it never will.
+    ///
+    /// # Errors
+    /// Why it cannot begin, in words.
+    pub(crate) fn start(
+        self,
+        runtime: &runtime::Handle,
+        stopped: watch::Receiver<Option<String>>,
+    ) -> Result<Submitter, String> {
+        let Self { shared, messages } = self;
+        let renewing = runtime.spawn(renew(Arc::clone(&shared)));
+        let sending = Arc::clone(&shared);
+        let spawner = runtime.clone();
+        let thread = thread::Builder::new()
+            .name("arena-submitter".to_owned())
+            .spawn(move || send_all(&sending, &messages, &spawner))
+            .map_err(|why| format!("a thread cannot be started: {why}"))?;
+        let submitter = Submitter { shared, thread, renewing, runtime: runtime.clone() };
+        runtime.block_on(submitter.announced(stopped))?;
+        Ok(submitter)
+    }
+}
+
+impl Submitter {
+    async fn announced(&self, mut stopped: watch::Receiver<Option<String>>) -> Result<(), String> {
+        let mut told = self.shared.told.subscribe();
+        let known = async {
+            while self.shared.numbered().producer.is_none() {
+                // The sender lives as long as this does.
+                let _ = told.changed().await;
+            }
+        };
+        tokio::select! {
+            () = known => Ok(()),
+            why = stopped.wait_for(Option::is_some) => Err(match why {
+                Ok(why) => why.clone().unwrap_or_default(),
+                Err(gone) => gone.to_string(),
+            }),
+        }
+    }
+
+    /// Submits as this process.
+    pub(crate) fn producer(&self) -> Producer {
+        self.shared.producer.clone()
+    }
+
+    /// Takes in nothing more, waits a while for what is under way, and tells the leader that this process ends.
+    pub(crate) fn stop(self, wait: Duration) {
+        self.shared.inbox.stop();
+        let mut told = self.shared.told.subscribe();
+        let answered = async {
+            while !self.shared.numbered().open.is_empty() {
+                let _ = told.changed().await;
+            }
+        };
+        // What is unanswered then is in the records or is not.
+        let _ = self.runtime.block_on(async { tokio::time::timeout(wait, answered).await });
+        self.renewing.abort();
+        let incarnation = self.shared.numbered().incarnation;
+        let leave = Bytes::from(Request::Leave { incarnation }.encode());
+        // Where nobody takes it, a leader finds out by itself.
+        let _ = self.runtime.block_on(self.shared.ask(leave));
+        self.shared.inbox.end();
+        self.shared.numbered().open.clear();
+        // It ends by the message of the stop.
+        let _ = self.thread.join();
+    }
+}
+
+/// Says that this process is there: announces it until it has a number, then renews its lease.
+async fn renew(shared: Arc<Shared>) {
+    let mut told = shared.told.subscribe();
+    loop {
+        let (incarnation, known) = {
+            let numbered = shared.numbered();
+            (numbered.incarnation, numbered.producer.is_some())
+        };
+        let request = if known {
+            Request::Renew { incarnation }
+        } else {
+            Request::Announce { incarnation, rules_known: RULES_NEWEST }
+        };
+        let pause = match shared.ask(Bytes::from(request.encode())).await {
+            Some(Reply::Renewed) => GATEWAY_RENEWAL,
+            // Its number, or that it is gone, comes with the records.
+            Some(Reply::Announced { .. } | Reply::Gone) => GATEWAY_RENEWAL / 3,
+            Some(other) => {
+                tracing::warn!(?other, "a leader does not take this gateway");
+                GATEWAY_RENEWAL / 3
+            }
+            None => PAUSE,
+        };
+        // Whether it has a number changes with the records, and there is something to say then.
+        let changed =
+            async { while shared.numbered().producer.is_some() == known && told.changed().await.is_ok() {} };
+        let _ = tokio::time::timeout(pause, changed).await;
+    }
+}
+
+fn send_all(shared: &Arc<Shared>, messages: &mpsc::Receiver<Message>, runtime: &runtime::Handle) {
+    loop {
+        while !shared.inbox.falls_asleep() {
+            let Ok(place) = runtime.block_on(Arc::clone(&shared.places).acquire_owned()) else { return };
+            // As late as possible, so that much is merged.
+            let Some(batch) = shared.inbox.next() else { continue };
+            let (commands, texts, count, waiters, room) = batch.into_parts();
+            let open = Open { commands, texts: encode_texts(&texts), count, waiters, room };
+            let first = {
+                let mut numbered = shared.numbered();
+                let first = numbered.next;
+                numbered.next += u64::from(open.count);
+                numbered.open.insert(first, open);
+                first
+            };
+            let shared = Arc::clone(shared);
+            runtime.spawn(async move {
+                place_batch(&shared, first).await;
+                drop(place);
+            });
+        }
+        match messages.recv() {
+            Ok(Message::Stop) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Asks until the batch with this first number was found in a record.
+async fn place_batch(shared: &Shared, mut first: u64) {
+    let mut told = shared.told.subscribe();
+    let mut numbered_for = None;
+    loop {
+        told.mark_unchanged();
+        let request = {
+            let mut numbered = shared.numbered();
+            match numbered.request(&mut first, &mut numbered_for) {
+                Next::Answered => return,
+                Next::Wait => None,
+                Next::Ask(request) => Some(request),
+            }
+        };
+        let Some(request) = request else {
+            if told.changed().await.is_err() {
+                return;
+            }
+            continue;
+        };
+        tokio::select! {
+            reply = shared.ask(request) => match reply {
+                Some(Reply::Placed { .. }) => {
+                    // The record is on its way; where it was lost on the way, asking again is a duplicate and does nothing.
+                    let seen = async {
+                        while shared.numbered().open.contains_key(&first) {
+                            if told.changed().await.is_err() {
+                                return;
+                            }
+                        }
+                    };
+                    let _ = tokio::time::timeout(4 * REQUEST_WAIT, seen).await;
+                }
+                Some(Reply::Gone | Reply::Busy) | None => tokio::time::sleep(PAUSE).await,
+                Some(other) => {
+                    tracing::error!(?other, "a leader refuses what this gateway submits");
+                    tokio::time::sleep(REQUEST_WAIT).await;
+                }
+            },
+            // The answer may be in the records before it is here.
+            () = answered(shared, first) => return,
+        }
+    }
+}
+
+async fn answered(shared: &Shared, first: u64) {
+    let mut told = shared.told.subscribe();
+    while shared.numbered().open.contains_key(&first) {
+        if told.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+enum Next {
+    /// It stands in a record.
+    Answered,
+    /// This process has no number now, or too many numbers are open.
+    Wait,
+    Ask(Bytes),
+}
+
+impl Numbered {
+    /// What to do about a batch. Where this process got another number since it was last asked for, it never acted under the
+    /// old one, and gets numbers under the new one.
+    fn request(&mut self, first: &mut u64, numbered_for: &mut Option<ProducerId>) -> Next {
+        let Some(producer) = self.producer else {
+            return if self.open.contains_key(first) { Next::Wait } else { Next::Answered };
+        };
+        if *numbered_for != Some(producer) {
+            let Some(mut open) = self.open.remove(first) else { return Next::Answered };
+            if numbered_for.is_some() {
+                *first = self.next;
+                self.next += u64::from(open.count);
+            }
+            *numbered_for = Some(producer);
+            renumber(&mut open.commands, producer, *first);
+            self.open.insert(*first, open);
+        }
+        let oldest = self.open.first_key_value().map_or(*first, |(&oldest, _)| oldest);
+        let Some(open) = self.open.get(first) else { return Next::Answered };
+        if *first - oldest > AHEAD_MAX {
+            return Next::Wait;
+        }
+        let Open { commands, texts, count, .. } = open;
+        Next::Ask(Bytes::from(Request::Submit { producer, count: *count, commands, texts }.encode()))
+    }
+}
+
+impl Follower for Outcomes {
+    fn wants(&self, _: RecordNumber, live: bool) -> bool {
+        live
+    }
+
+    fn follow(&mut self, record: &Arc<Followed>) -> Result<(), String> {
+        let mut done = Vec::new();
+        let mut told = false;
+        {
+            let mut numbered = self.shared.numbered();
+            for emitted in record.events.iter() {
+                match &emitted.event {
+                    Event::NumberSeen(seen) if numbered.producer == Some(seen.producer) => {
+                        done.extend(numbered.open.remove(&seen.number).map(|open| (emitted.command, open)));
+                    }
+                    Event::GatewayAnnounced(event) if event.incarnation == numbered.incarnation => {
+                        numbered.producer = Some(event.producer);
+                        self.shared.producer.is_now(event.producer);
+                        told = true;
+                    }
+                    Event::GatewayRemoved(event) if numbered.producer == Some(event.producer) => {
+                        tracing::warn!(
+                            "this gateway was taken for gone: it begins anew under another number"
+                        );
+                        numbered.producer = None;
+                        numbered.incarnation = Incarnation(random());
+                        self.shared.producer.is_now(ProducerId::NONE);
+                        told = true;
+                    }
+                    Event::LineageBegun(_) => {
+                        numbered.producer = None;
+                        numbered.incarnation = Incarnation(random());
+                        self.shared.producer.is_now(ProducerId::NONE);
+                        told = true;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (at, open) in done {
+            told = true;
+            self.shared.inbox.make_room(open.room);
+            let mut first = at;
+            for waiter in open.waiters {
+                let count = waiter.count();
+                waiter.answer(Answered::new(record.header.number, first, count, Arc::clone(&record.events)));
+                first += count;
+            }
+        }
+        if told {
+            self.shared.told.send_modify(|told| *told += 1);
+        }
+        Ok(())
+    }
+}
