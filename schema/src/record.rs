@@ -255,6 +255,17 @@ impl EncodedRecord {
     }
 }
 
+/// The number in a record's header. The hash and all behind the header are not looked at: [`RecordView::parse`] does.
+///
+/// # Errors
+/// [`RecordError`]: too short or too long, no record, or another format.
+pub fn record_number(bytes: &[u8]) -> Result<RecordNumber, RecordError> {
+    if bytes.len() < HEADER_BYTES + TRAILER_BYTES || bytes.len() > RECORD_BYTES_MAX {
+        return Err(RecordError::Size { bytes: bytes.len() });
+    }
+    Ok(RecordView::header(&mut Cursor(bytes))?.number)
+}
+
 /// A record read from bytes: its header, its hash and where its commands lie.
 #[derive(Debug, Clone)]
 pub struct RecordView<'a> {

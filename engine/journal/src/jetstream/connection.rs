@@ -1,0 +1,431 @@
+//! The connection to NATS and the questions that are put over it. What belongs here: connecting, the least server, one request
+//! and its answer, waiting for the connection. What never does: a word of records.
+
+use async_nats::{
+    Client, ConnectOptions, Event, HeaderMap, Message,
+    connection::State,
+    jetstream::{self, context::ContextBuilder, message::StreamMessage, stream::RawMessageErrorKind},
+};
+use bytes::Bytes;
+use serde_json::Value;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{runtime::Handle, sync::watch};
+
+use super::durability::Durability;
+use arena_schema::record::RECORD_BYTES_MAX;
+
+/// The oldest server that keeps what the journal relies on.
+const LEAST_VERSION: [u64; 3] = [2, 12, 3];
+/// How often a silent connection is tried.
+const PING: Duration = Duration::from_secs(10);
+/// How long one request waits for its answer.
+const ANSWER: Duration = Duration::from_secs(2);
+/// The longest wait between two attempts to connect again.
+const RECONNECT_MAX: Duration = Duration::from_secs(1);
+/// What a message takes beside a record: its headers.
+const HEADERS_BYTES_MAX: usize = 64 * 1024;
+/// The first and the longest pause between two attempts at anything.
+const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// How to reach NATS, and what is asked of it.
+#[derive(Debug, Clone)]
+pub struct NatsOptions {
+    /// `nats://HOST:PORT`; several servers with commas between.
+    pub url: String,
+    /// How many servers keep each stream: 1, 3 or 5.
+    pub replicas: usize,
+    /// A credentials file as NATS tools write it (a JWT and a seed), or one line `USER:PASSWORD`.
+    pub credentials: Option<PathBuf>,
+    /// Where the servers' monitoring answers, `http://HOST:PORT`; several with commas between.
+    pub monitor_url: Option<String>,
+    /// The same as [`NatsOptions::credentials`], of the system account.
+    pub system_credentials: Option<PathBuf>,
+    /// Whether servers that acknowledge before they sync are taken.
+    pub relaxed: bool,
+}
+
+impl NatsOptions {
+    /// This server, one replica, strict, nothing else.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            replicas: 1,
+            credentials: None,
+            monitor_url: None,
+            system_credentials: None,
+            relaxed: false,
+        }
+    }
+}
+
+/// Why NATS cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NatsError {
+    /// Nobody answers there, or who answers refuses.
+    #[error("NATS at {url} cannot be reached: {why}")]
+    Connect {
+        /// The address, without a password.
+        url: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// The credentials file cannot be used.
+    #[error("the NATS credentials {path} cannot be used: {why}")]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The server is too old.
+    #[error("nats-server {found} is too old: the journal needs 2.12.3 or newer")]
+    Version {
+        /// The version it says.
+        found: String,
+    },
+    /// The server takes no message that is as large as a record.
+    #[error("the NATS server's max_payload is {found} bytes, the journal needs at least {least}")]
+    MaxPayload {
+        /// What the server says.
+        found: usize,
+        /// What is needed.
+        least: usize,
+    },
+    /// A server acknowledges before it syncs, and that was not allowed.
+    #[error(
+        "nats-server {server} acknowledges before it syncs (sync_interval {interval}): set sync_interval: always \
+         in its jetstream block, or durability = \"relaxed\" here"
+    )]
+    Lazy {
+        /// The server's name.
+        server: String,
+        /// How often it syncs.
+        interval: String,
+    },
+}
+
+/// How the connection fared so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Link {
+    made: u64,
+    broken: u64,
+}
+
+/// A connection to NATS that is made anew for ever. A clone is the same connection.
+#[derive(Debug, Clone)]
+pub struct Nats {
+    client: Client,
+    jetstream: jetstream::Context,
+    runtime: Handle,
+    options: Arc<NatsOptions>,
+    link: watch::Receiver<Link>,
+}
+
+/// What JetStream answered instead of doing it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{description} (code {code}, error {error})")]
+pub(super) struct Refusal {
+    pub(super) code: u64,
+    pub(super) error: u64,
+    pub(super) description: String,
+}
+
+impl Refusal {
+    /// Reads the error of an answer, if it is one.
+    pub(super) fn of(answer: &Value) -> Option<Self> {
+        let error = answer.get("error")?;
+        let number = |name: &str| error.get(name).and_then(Value::as_u64).unwrap_or_default();
+        let description =
+            error.get("description").and_then(Value::as_str).unwrap_or("no reason given").to_owned();
+        Some(Self { code: number("code"), error: number("err_code"), description })
+    }
+}
+
+/// Why a request brought nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum Failure {
+    /// It was refused.
+    #[error("the server refuses: {0}")]
+    Refused(Refusal),
+    /// No answer: it may have been done, or may yet be.
+    #[error("no answer: {0}")]
+    Lost(String),
+}
+
+impl Nats {
+    /// Connects, and refuses a server that is too old or takes too little. From then on it reconnects for ever.
+    /// Called on a runtime of several threads, on which the connection lives.
+    ///
+    /// # Errors
+    /// [`NatsError`], all but [`NatsError::Lazy`].
+    pub async fn connect(options: &NatsOptions) -> Result<Self, NatsError> {
+        let (sender, link) = watch::channel(Link::default());
+        let connect = connect_options(options.credentials.as_deref()).await?.event_callback(move |event| {
+            sender.send_modify(|link| match event {
+                Event::Connected => link.made += 1,
+                Event::Disconnected | Event::Closed => link.broken += 1,
+                _ => {}
+            });
+            log_event(&event);
+            std::future::ready(())
+        });
+        let client = connect_to(&options.url, connect).await?;
+        let info = client.server_info();
+        check_version(&info.version)?;
+        check_payload(info.max_payload)?;
+        let jetstream = ContextBuilder::new().timeout(ANSWER).build(client.clone());
+        Ok(Self { client, jetstream, runtime: Handle::current(), options: Arc::new(options.clone()), link })
+    }
+
+    /// The client.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// JetStream over it.
+    pub fn jetstream(&self) -> &jetstream::Context {
+        &self.jetstream
+    }
+
+    /// The runtime that the connection lives on.
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// What it was connected with.
+    pub fn options(&self) -> &NatsOptions {
+        &self.options
+    }
+
+    /// The version of the server that it is connected to.
+    pub fn server_version(&self) -> String {
+        self.client.server_info().version
+    }
+
+    /// Whether the servers sync before they acknowledge, as far as the settings allow to see it.
+    pub async fn durability(&self) -> Durability {
+        super::durability::look(&self.options).await
+    }
+
+    /// The same, and refuses servers that were seen not to sync unless the settings take them.
+    ///
+    /// # Errors
+    /// [`NatsError::Lazy`].
+    pub async fn require_durability(&self) -> Result<Durability, NatsError> {
+        match self.durability().await {
+            Durability::Lazy { server, interval } if !self.options.relaxed => {
+                Err(NatsError::Lazy { server, interval })
+            }
+            durability => Ok(durability),
+        }
+    }
+
+    /// The address for messages, without a password.
+    pub(super) fn address(&self) -> String {
+        without_password(&self.options.url)
+    }
+
+    /// How often the connection broke so far.
+    pub(super) fn breaks(&self) -> u64 {
+        self.link.borrow().broken
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    /// Runs a question until it is answered or the connection breaks. Where there is no connection nothing is asked, so that
+    /// nothing queues up for when there is one again.
+    async fn asked<T>(&self, question: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let mut link = self.link.clone();
+        let before = link.borrow_and_update().broken;
+        if !self.is_connected() {
+            return Err(Failure::Lost("there is no connection".to_owned()));
+        }
+        tokio::select! {
+            answer = question => answer,
+            _ = link.wait_for(|link| link.broken != before) => Err(Failure::Lost("the connection broke".to_owned())),
+        }
+    }
+
+    /// One message and the answer to it.
+    pub(super) async fn request(
+        &self,
+        subject: String,
+        headers: HeaderMap,
+        payload: Bytes,
+    ) -> Result<Message, Failure> {
+        let mut request = async_nats::Request::new().payload(payload).timeout(Some(ANSWER));
+        if !headers.is_empty() {
+            request = request.headers(headers);
+        }
+        let lost = |why: async_nats::RequestError| Failure::Lost(why.to_string());
+        self.asked(async { self.client.send_request(subject, request).await.map_err(lost) }).await
+    }
+
+    /// One question to JetStream's API, such as `STREAM.INFO.<name>`, and the answer.
+    pub(super) async fn api(&self, operation: &str, body: &Value) -> Result<Value, Failure> {
+        let payload = if body.is_null() { Bytes::new() } else { body.to_string().into() };
+        let answer = self.request(format!("$JS.API.{operation}"), HeaderMap::new(), payload).await?;
+        read_answer(&answer)
+    }
+
+    /// What the stream's leader has at this sequence; none where there is nothing.
+    pub(super) async fn stored(&self, stream: &str, sequence: u64) -> Result<Option<StreamMessage>, Failure> {
+        self.asked(async {
+            let lost = |why: String| Failure::Lost(why);
+            let stream =
+                self.jetstream.get_stream_no_info(stream).await.map_err(|why| lost(why.to_string()))?;
+            match stream.get_raw_message(sequence).await {
+                Ok(message) => Ok(Some(message)),
+                Err(why) if why.kind() == RawMessageErrorKind::NoMessageFound => Ok(None),
+                Err(why) => Err(lost(why.to_string())),
+            }
+        })
+        .await
+    }
+}
+
+/// The answer to a publish or to a question of the API.
+pub(super) fn read_answer(answer: &Message) -> Result<Value, Failure> {
+    let value: Value = serde_json::from_slice(&answer.payload)
+        .map_err(|why| Failure::Lost(format!("the answer cannot be read: {why}")))?;
+    match Refusal::of(&value) {
+        Some(refusal) => Err(Failure::Refused(refusal)),
+        None => Ok(value),
+    }
+}
+
+/// Pauses between attempts, each longer than the one before; a connection that comes back ends one.
+#[derive(Debug)]
+pub(super) struct Pauses {
+    next: Duration,
+}
+
+impl Pauses {
+    pub(super) const fn new() -> Self {
+        Self { next: PAUSE }
+    }
+
+    pub(super) async fn pause(&mut self, nats: &Nats) {
+        let pause = self.next;
+        self.next = (pause * 2).min(PAUSE_MAX);
+        let mut link = nats.link.clone();
+        let made = link.borrow_and_update().made;
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            _ = link.wait_for(|link| link.made != made) => {}
+        }
+    }
+}
+
+fn log_event(event: &Event) {
+    match event {
+        Event::Connected => tracing::debug!("NATS: {event}"),
+        event => tracing::warn!("NATS: {event}"),
+    }
+}
+
+/// The options of every connection that we make.
+pub(super) async fn connect_options(credentials: Option<&Path>) -> Result<ConnectOptions, NatsError> {
+    let options = ConnectOptions::new()
+        .name("arena")
+        .ping_interval(PING)
+        .request_timeout(Some(ANSWER))
+        .reconnect_delay_callback(|attempt| (PAUSE * attempt.min(1_000) as u32).min(RECONNECT_MAX));
+    let Some(path) = credentials else {
+        return Ok(options);
+    };
+    let fail = |why: std::io::Error| NatsError::Credentials { path: path.to_owned(), why: why.to_string() };
+    let text = zeroize::Zeroizing::new(tokio::fs::read_to_string(path).await.map_err(fail)?);
+    match text.trim().split_once(':') {
+        Some((user, password)) if !text.contains("-----") && !password.contains('\n') => {
+            Ok(options.user_and_password(user.to_owned(), password.to_owned()))
+        }
+        _ => options.credentials(&text).map_err(fail),
+    }
+}
+
+/// Connects to the first of these servers that answers.
+pub(super) async fn connect_to(url: &str, options: ConnectOptions) -> Result<Client, NatsError> {
+    let fail = |why: String| NatsError::Connect { url: without_password(url), why };
+    let servers: Vec<&str> = url.split(',').map(str::trim).filter(|server| !server.is_empty()).collect();
+    options.connect(servers).await.map_err(|why| fail(error_chain(&why)))
+}
+
+/// An error and what is behind it.
+fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+fn without_password(url: &str) -> String {
+    let server = |server: &str| match (server.split_once("://"), server.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        (None, Some((_, host))) => host.to_owned(),
+        (_, None) => server.to_owned(),
+    };
+    url.split(',').map(|part| server(part.trim())).collect::<Vec<_>>().join(",")
+}
+
+/// Whether a server of this version is new enough; a release candidate is older than its release.
+fn check_version(version: &str) -> Result<(), NatsError> {
+    let old = || NatsError::Version { found: version.to_owned() };
+    let (release, candidate) = match version.trim_start_matches('v').split_once('-') {
+        Some((release, _)) => (release, true),
+        None => (version.trim_start_matches('v'), false),
+    };
+    let numbers: Option<Vec<u64>> = release.split('.').map(|number| number.parse().ok()).collect();
+    let numbers: [u64; 3] = numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(old)?;
+    if numbers < LEAST_VERSION || (numbers == LEAST_VERSION && candidate) {
+        return Err(old());
+    }
+    Ok(())
+}
+
+fn check_payload(found: usize) -> Result<(), NatsError> {
+    let least = RECORD_BYTES_MAX + HEADERS_BYTES_MAX;
+    if found < least { Err(NatsError::MaxPayload { found, least }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_older_than_the_least_is_refused() {
+        for new in ["2.12.3", "2.12.10", "2.13.0-RC.1", "2.15.1", "3.0.0", "v2.14.0"] {
+            assert!(check_version(new).is_ok(), "{new}");
+        }
+        for old in ["2.12.2", "2.12.3-RC.2", "2.9.10", "2.11.99", "1.99.99", "", "2.15", "new"] {
+            let error = check_version(old).unwrap_err().to_string();
+            assert!(error.contains("2.12.3") && error.contains(old), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_takes_no_whole_record_is_refused() {
+        assert!(check_payload(1024 * 1024).is_ok());
+        assert!(matches!(check_payload(RECORD_BYTES_MAX), Err(NatsError::MaxPayload { .. })));
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        assert_eq!(without_password("nats://me:secret@one:4222,two:4222"), "nats://one:4222,two:4222");
+        assert_eq!(without_password("me:secret@one"), "one");
+    }
+}

@@ -1,0 +1,207 @@
+//! The streams that a journal lies in: their names, their settings, how they are made and checked. What belongs here: one
+//! table of settings for both making and checking. What never does: a message.
+
+use super::connection::{Failure, Nats, Pauses, Refusal};
+use crate::journal::JournalError;
+use arena_schema::id::{Era, Partition};
+use serde_json::{Map, Value, json};
+use std::time::{Duration, Instant};
+
+/// How long a journal waits for an answer before it says that there is none: longer than the election of a new leader.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// The shortest window for message ids that a server takes, in nanoseconds: no message of ours has such an id.
+const DUPLICATE_WINDOW_NANOS: u64 = 100_000_000;
+
+const STREAM_NOT_FOUND: u64 = 10_059;
+const STREAM_NAME_IN_USE: u64 = 10_058;
+const NO_SUITABLE_PEERS: u64 = 10_005;
+const UNAVAILABLE: u64 = 503;
+
+/// One of the journal's streams.
+#[derive(Debug, Clone)]
+pub(super) struct Stream {
+    pub(super) name: String,
+    pub(super) subject: String,
+    /// Whether anything may be deleted from it.
+    deletable: bool,
+}
+
+/// How far a stream is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct State {
+    pub(super) last: u64,
+}
+
+impl Stream {
+    pub(super) fn of_records(partition: Partition, era: Era) -> Self {
+        Self {
+            name: format!("ARENA_RECORDS_{}_{}", partition.0, era.0),
+            subject: format!("arena.record.{}.{}", partition.0, era.0),
+            deletable: false,
+        }
+    }
+
+    pub(super) fn of_texts(partition: Partition) -> Self {
+        Self {
+            name: format!("ARENA_TEXTS_{}", partition.0),
+            subject: format!("arena.text.{}", partition.0),
+            deletable: true,
+        }
+    }
+
+    /// What must be so. A limit in bytes or messages is the operator's, and a stream without one is made.
+    fn settings(&self, replicas: usize) -> Vec<(&'static str, Value)> {
+        vec![
+            ("subjects", json!([self.subject])),
+            ("storage", json!("file")),
+            ("retention", json!("limits")),
+            ("discard", json!("new")),
+            ("num_replicas", json!(replicas)),
+            ("max_age", json!(0)),
+            ("max_msgs_per_subject", json!(-1)),
+            ("max_msg_size", json!(-1)),
+            ("max_consumers", json!(-1)),
+            ("duplicate_window", json!(DUPLICATE_WINDOW_NANOS)),
+            ("deny_delete", json!(!self.deletable)),
+            ("deny_purge", json!(!self.deletable)),
+        ]
+    }
+
+    /// What must not be set at all: each would change, drop or move messages, or acknowledge them unstored.
+    const UNSET: [&str; 15] = [
+        "allow_rollup_hdrs",
+        "allow_msg_ttl",
+        "allow_msg_counter",
+        "allow_msg_schedules",
+        "discard_new_per_subject",
+        "first_seq",
+        "mirror",
+        "no_ack",
+        "persist_mode",
+        "republish",
+        "sealed",
+        "sources",
+        "subject_delete_marker_ttl",
+        "subject_transform",
+        "template_owner",
+    ];
+
+    /// The first setting that is not as it must be: its name, what is expected, what is there.
+    fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
+        let says = |name: &str, expected: &Value, found: &Value| {
+            format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
+        };
+        for (name, expected) in self.settings(replicas) {
+            let found = config.get(name).unwrap_or(&Value::Null);
+            let same = *found == expected || (is_nothing(found) && is_nothing(&expected));
+            if !same {
+                return Some(says(name, &expected, found));
+            }
+        }
+        Self::UNSET.into_iter().find_map(|name| {
+            let found = config.get(name)?;
+            (!is_nothing(found)).then(|| says(name, &json!("unset"), found))
+        })
+    }
+
+    /// Makes it where there is none, and checks its settings where there is one.
+    pub(super) async fn open(&self, nats: &Nats) -> Result<(), JournalError> {
+        let replicas = nats.options().replicas;
+        let create = || async {
+            let mut config: Map<String, Value> =
+                self.settings(replicas).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            config.insert("name".to_owned(), json!(self.name));
+            nats.api(&format!("STREAM.CREATE.{}", self.name), &Value::Object(config)).await
+        };
+        let attempt = || async {
+            match self.info(nats).await {
+                Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => match create().await {
+                    // Somebody made it in between.
+                    Err(Failure::Refused(refusal)) if refusal.error == STREAM_NAME_IN_USE => {
+                        self.info(nats).await
+                    }
+                    created => created,
+                },
+                found => found,
+            }
+        };
+        let info = insist(nats, attempt).await.map_err(|why| self.error(nats, "opened", &why))?;
+        let config = info.get("config").unwrap_or(&Value::Null);
+        match self.find_strange(replicas, config) {
+            None => Ok(()),
+            Some(why) => Err(JournalError::Format { journal: nats.address(), why }),
+        }
+    }
+
+    async fn info(&self, nats: &Nats) -> Result<Value, Failure> {
+        nats.api(&format!("STREAM.INFO.{}", self.name), &Value::Null).await
+    }
+
+    /// How far the stream's leader says it is, asked once.
+    pub(super) async fn state(&self, nats: &Nats) -> Result<State, Failure> {
+        let info = self.info(nats).await?;
+        let last = info.pointer("/state/last_seq").and_then(Value::as_u64);
+        let last = last.ok_or_else(|| Failure::Lost("the answer has no state".to_owned()))?;
+        Ok(State { last })
+    }
+
+    /// The same, asked until it is answered or patience ends.
+    pub(super) async fn wait_state(&self, nats: &Nats) -> Result<State, JournalError> {
+        insist(nats, || self.state(nats)).await.map_err(|why| self.error(nats, "read", &why))
+    }
+
+    pub(super) fn error(&self, nats: &Nats, action: &'static str, why: &impl ToString) -> JournalError {
+        let journal = format!("{} on {}", self.name, nats.address());
+        JournalError::Store { journal, action, why: why.to_string() }
+    }
+}
+
+/// Whether a setting says what leaving it out says.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(is) => !is,
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => text.is_empty() || text == "default",
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+    }
+}
+
+/// Whether a refusal may pass by itself: servers that start or elect a leader.
+fn may_pass(refusal: &Refusal) -> bool {
+    refusal.code == UNAVAILABLE || refusal.error == NO_SUITABLE_PEERS
+}
+
+/// Repeats a question that changes nothing when repeated, until it is answered, refused for good, or patience ends.
+async fn insist<T, F: Future<Output = Result<T, Failure>>>(
+    nats: &Nats,
+    question: impl Fn() -> F,
+) -> Result<T, Failure> {
+    let (begun, mut pauses) = (Instant::now(), Pauses::new());
+    loop {
+        match question().await {
+            Err(Failure::Refused(refusal)) if !may_pass(&refusal) => return Err(Failure::Refused(refusal)),
+            Err(why) if begun.elapsed() > PATIENCE => return Err(why),
+            Err(_) => pauses.pause(nats).await,
+            answered => return answered,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaving_a_setting_out_is_the_same_as_its_nothing() {
+        let stream = Stream::of_records(Partition(0), Era(1));
+        let mut config: Map<String, Value> =
+            stream.settings(1).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        config.remove("max_age");
+        assert_eq!(stream.find_strange(1, &Value::Object(config.clone())), None);
+        config.insert("persist_mode".to_owned(), json!("async"));
+        let strange = stream.find_strange(1, &Value::Object(config)).unwrap();
+        assert!(strange.contains("persist_mode") && strange.contains("async"), "{strange}");
+    }
+}
