@@ -88,19 +88,19 @@ impl Stream {
 
     /// The first setting that is not as it must be: its name, what is expected, what is there.
     fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
-        let says = |name: &str, expected: &Value, found: &Value| {
+        let says = |name: &str, expected: &str, found: &Value| {
             format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
         };
         for (name, expected) in self.settings(replicas) {
             let found = config.get(name).unwrap_or(&Value::Null);
             let same = *found == expected || (is_nothing(found) && is_nothing(&expected));
             if !same {
-                return Some(says(name, &expected, found));
+                return Some(says(name, &expected.to_string(), found));
             }
         }
         Self::UNSET.into_iter().find_map(|name| {
             let found = config.get(name)?;
-            (!is_nothing(found)).then(|| says(name, &json!("unset"), found))
+            (!is_nothing(found)).then(|| says(name, "unset", found))
         })
     }
 

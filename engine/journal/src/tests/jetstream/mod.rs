@@ -2,7 +2,11 @@
 
 mod contract;
 mod proxy;
+mod restart;
+mod settings;
 mod setup;
+mod sweep;
+mod tail;
 mod unknown;
 
 use setup::Bench;

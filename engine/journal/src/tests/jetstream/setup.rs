@@ -1,13 +1,16 @@
 //! Servers, a runtime, and journals on them.
 
 use crate::{
-    JetStreamJournal, Journal,
-    jetstream::{Nats, NatsOptions},
-    journal::AppendError,
+    JetStreamJournal, Journal, SealedText,
+    jetstream::{Nats, NatsOptions, Tail},
     nats_servers::{NatsServers, NatsSetup},
     testing::Rows,
 };
-use arena_schema::id::{Era, Partition, RecordNumber};
+use arena_schema::{
+    id::{Era, Partition, RecordNumber},
+    record::EncodedRecord,
+};
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
@@ -70,11 +73,9 @@ pub(super) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// What a tail shows until it has shown so many records.
+/// What a tail shows from where it is, until it has shown so many records.
 #[track_caller]
-pub(super) fn tail_rows(journal: &JetStreamJournal, count: usize) -> Rows {
-    let mut tail = journal.tail();
-    tail.begin(FIRST);
+pub(super) fn rows_of_tail(tail: &mut Tail, count: usize) -> Rows {
     let begun = Instant::now();
     let mut rows = Rows::new();
     while rows.len() < count {
@@ -86,14 +87,48 @@ pub(super) fn tail_rows(journal: &JetStreamJournal, count: usize) -> Rows {
     rows
 }
 
+/// What a new tail shows, and that it shows no more.
+#[track_caller]
+pub(super) fn rows_once(journal: &JetStreamJournal, count: usize) -> Rows {
+    let mut tail = journal.tail();
+    let rows = rows_of_tail(&mut tail, count);
+    assert!(tail.next(Duration::from_millis(50)).unwrap().is_none());
+    rows
+}
+
 /// Appends all, each stored.
 #[track_caller]
-pub(super) fn append_all(
-    journal: &mut dyn Journal,
-    records: &[(arena_schema::record::EncodedRecord, Vec<crate::SealedText>)],
-) {
+pub(super) fn append_all(journal: &mut dyn Journal, records: &[(EncodedRecord, Vec<SealedText>)]) {
     for (record, texts) in records {
-        let appended: Result<(), AppendError> = journal.append(record, texts);
-        appended.unwrap();
+        journal.append(record, texts).unwrap();
     }
+}
+
+/// What JetStream's API answers, as an operator would ask it.
+pub(super) fn ask(nats: &Nats, operation: &str, body: &Value) -> Value {
+    let asked = nats.client().request(format!("$JS.API.{operation}"), body.to_string().into());
+    let answer = nats.runtime().block_on(asked).unwrap();
+    serde_json::from_slice(&answer.payload).unwrap()
+}
+
+fn config(nats: &Nats, stream: &str) -> Value {
+    ask(nats, &format!("STREAM.INFO.{stream}"), &json!({}))["config"].clone()
+}
+
+/// Sets one setting of a stream.
+#[track_caller]
+pub(super) fn alter(nats: &Nats, stream: &str, name: &str, value: Value) {
+    let mut config = config(nats, stream);
+    config[name] = value;
+    let answer = ask(nats, &format!("STREAM.UPDATE.{stream}"), &config);
+    assert!(answer.get("error").is_none(), "{answer}");
+}
+
+/// Makes a stream anew, empty, with one setting changed.
+pub(super) fn remake(nats: &Nats, stream: &str, name: &str, value: Value) -> Result<(), String> {
+    let mut config = config(nats, stream);
+    ask(nats, &format!("STREAM.DELETE.{stream}"), &json!({}));
+    config[name] = value;
+    let answer = ask(nats, &format!("STREAM.CREATE.{stream}"), &config);
+    if answer.get("error").is_some() { Err(answer.to_string()) } else { Ok(()) }
 }
