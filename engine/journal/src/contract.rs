@@ -265,8 +265,11 @@ macro_rules! list {
     };
 }
 
-/// All cases with their names, for a store that is too dear to start for each of them.
-pub(crate) const CASES: &[(&str, fn(&Store))] = with_cases!(list!);
+/// A case's name, and the case.
+pub(crate) type Case = (&'static str, fn(&Store));
+
+/// All cases, for a store that is too dear to start for each of them.
+pub(crate) const CASES: &[Case] = with_cases!(list!);
 
 with_cases!(contract! memory, {
     let journal = crate::MemoryJournal::default();

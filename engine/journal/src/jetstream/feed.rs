@@ -102,6 +102,11 @@ impl Feed {
         self.consumer = None;
     }
 
+    /// The stream that it reads.
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
     /// The sequence that comes next.
     pub(super) fn position(&self) -> u64 {
         self.next

@@ -30,7 +30,7 @@ use arena_schema::{
     id::{Era, Partition, RecordNumber},
     record::EncodedRecord,
 };
-use read::{JetStreamReader, Records};
+use read::{JetStreamReader, Reading};
 use streams::Stream;
 
 /// Names the sequences of a record's text messages, with commas between.
@@ -75,7 +75,7 @@ impl JetStreamJournal {
 
     /// A live reader of its own.
     pub fn tail(&self) -> Tail {
-        Tail::new(self.rows())
+        Tail::new(self.reading())
     }
 
     /// What ends an append that hangs because nobody knows its outcome.
@@ -83,8 +83,8 @@ impl JetStreamJournal {
         self.give_up.clone()
     }
 
-    fn rows(&self) -> Records {
-        Records::new(&self.nats, &self.records, &self.texts, self.first)
+    fn reading(&self) -> Reading {
+        Reading::new(&self.nats, &self.records, &self.texts, self.first)
     }
 
     /// The number of the record at this sequence; that of the record before the era at 0.
@@ -120,6 +120,6 @@ impl Journal for JetStreamJournal {
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, JournalError> {
-        Ok(Box::new(JetStreamReader::new(self.rows())))
+        Ok(Box::new(JetStreamReader::new(self.reading())))
     }
 }

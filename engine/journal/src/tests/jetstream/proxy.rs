@@ -5,7 +5,7 @@ use std::{
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -22,7 +22,7 @@ struct Shared {
     /// Whether new connections are closed at once.
     closed: AtomicBool,
     /// How many more bytes of the client pass before all is cut.
-    passes: AtomicI64,
+    passes: AtomicUsize,
     ends: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
 }
@@ -35,7 +35,7 @@ impl Proxy {
             server,
             swallows: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            passes: AtomicI64::new(i64::MAX),
+            passes: AtomicUsize::new(usize::MAX),
             ends: AtomicBool::new(false),
             open: Mutex::default(),
         });
@@ -61,12 +61,12 @@ impl Proxy {
 
     /// Lets new connections through again.
     pub(super) fn open(&self) {
-        self.shared.passes.store(i64::MAX, Ordering::SeqCst);
+        self.shared.passes.store(usize::MAX, Ordering::SeqCst);
         self.shared.closed.store(false, Ordering::SeqCst);
     }
 
     /// After so many more bytes of the client all connections are cut, and new ones closed until [`Proxy::open`].
-    pub(super) fn cut_after(&self, bytes: i64) {
+    pub(super) fn cut_after(&self, bytes: usize) {
         self.shared.passes.store(bytes, Ordering::SeqCst);
     }
 
@@ -123,11 +123,12 @@ impl Shared {
     }
 
     fn client_says(&self, server: &mut TcpStream, bytes: &[u8]) -> bool {
-        let left = self.passes.fetch_sub(bytes.len() as i64, Ordering::SeqCst);
-        if left >= bytes.len() as i64 {
+        let less = |left: usize| Some(left.saturating_sub(bytes.len()));
+        let left = self.passes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).unwrap();
+        if left > bytes.len() {
             return server.write_all(bytes).is_ok();
         }
-        let _ = server.write_all(&bytes[..left.max(0) as usize]);
+        let _ = server.write_all(&bytes[..left]);
         self.closed.store(true, Ordering::SeqCst);
         self.cut();
         false

@@ -84,7 +84,7 @@ fn a_connection_cut_at_any_byte_of_an_append_changes_nothing() {
     // Within the texts, within the record, and right behind it.
     for (at, cut) in written.iter().enumerate() {
         let texts: usize = cut.1.iter().map(|text| text.sealed.len()).sum();
-        let whole = (texts + cut.0.as_bytes().len()) as i64;
+        let whole = texts + cut.0.as_bytes().len();
         parted.proxy.cut_after([1, whole / 3, whole - 10, whole + 200][at % 4]);
         let appended = parted.append(&vec![cut.clone()], |proxy, near| {
             wait_until("the cut, or the record", || proxy.has_cut() || rows(near).len() > at);
