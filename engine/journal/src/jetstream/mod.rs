@@ -28,7 +28,7 @@ use crate::{
 };
 use arena_schema::{
     id::{Era, Partition, RecordNumber},
-    record::EncodedRecord,
+    record::{EncodedRecord, record_number},
 };
 use read::{JetStreamReader, Reading};
 use streams::Stream;
@@ -53,7 +53,8 @@ impl JetStreamJournal {
     /// are there are checked, setting by setting.
     ///
     /// # Errors
-    /// [`JournalError::Format`] names a setting that is not as it must be; [`JournalError::Store`] says why there is no answer.
+    /// [`JournalError::Format`] names a setting that is not as it must be, or what else stands in the first record's place;
+    /// [`JournalError::Store`] says why there is no answer.
     pub async fn open(
         nats: &Nats,
         partition: Partition,
@@ -70,7 +71,25 @@ impl JetStreamJournal {
         let mut journal =
             Self { nats, first, records, texts, known: RecordNumber(0), give_up: GiveUp::new() };
         journal.known = journal.number_at(state.last);
+        if state.last > 0 {
+            journal.check_first().await?;
+        }
         Ok(journal)
+    }
+
+    /// That the era's first record is there and has the number that its opener believes.
+    async fn check_first(&self) -> Result<(), JournalError> {
+        let why = match self.records.wait_stored(&self.nats, 1).await? {
+            Some(message) => match record_number(&message.payload) {
+                Ok(number) if number == self.first => return Ok(()),
+                Ok(number) => {
+                    format!("its first message must hold record {}, and holds record {number}", self.first)
+                }
+                Err(why) => format!("its first message must hold record {}: {why}", self.first),
+            },
+            None => "its first message is missing".to_owned(),
+        };
+        Err(JournalError::Format { journal: self.name(), why })
     }
 
     /// A live reader of its own.

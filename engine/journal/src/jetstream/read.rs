@@ -3,7 +3,7 @@
 
 use super::{
     TEXTS_HEADER,
-    connection::{Nats, Pauses},
+    connection::{ANSWER, Nats, Pauses},
     feed::{Arrived, Feed, Gaps},
     streams::{PATIENCE, Stream},
 };
@@ -178,7 +178,8 @@ impl Reading {
                 pauses.pause(&self.nats).await;
             }
         };
-        tokio::time::timeout_at(until, ask).await.ok().transpose()
+        // The record is here and only its text is not: one answer is waited for, however short the wait.
+        tokio::time::timeout_at(until.max(Instant::now() + ANSWER), ask).await.ok().transpose()
     }
 }
 

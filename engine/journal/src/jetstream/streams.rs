@@ -4,6 +4,7 @@
 use super::connection::{Failure, Nats, Pauses, Refusal};
 use crate::journal::JournalError;
 use arena_schema::id::{Era, Partition};
+use async_nats::jetstream::message::StreamMessage;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
@@ -148,6 +149,15 @@ impl Stream {
     /// The same, asked until it is answered or patience ends.
     pub(super) async fn wait_state(&self, nats: &Nats) -> Result<State, JournalError> {
         insist(nats, || self.state(nats)).await.map_err(|why| self.error(nats, "read", &why))
+    }
+
+    /// What the leader has at this sequence, asked until it is answered or patience ends.
+    pub(super) async fn wait_stored(
+        &self,
+        nats: &Nats,
+        sequence: u64,
+    ) -> Result<Option<StreamMessage>, JournalError> {
+        insist(nats, || nats.stored(&self.name, sequence)).await.map_err(|why| self.error(nats, "read", &why))
     }
 
     pub(super) fn error(&self, nats: &Nats, action: &'static str, why: &impl ToString) -> JournalError {

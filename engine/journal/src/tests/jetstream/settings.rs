@@ -105,12 +105,13 @@ fn where_nobody_answers_the_address_is_named_and_no_password() {
     assert!(error.contains(&format!("nats://127.0.0.1:{port}")) && !error.contains("secret"), "{error}");
 }
 
-/// A server that syncs so often, with a system account and an ordinary one.
+/// Servers that sync so often, with a system account and an ordinary one.
 fn accounts(sync_interval: &str) -> (Bench, [PathBuf; 2]) {
     let extra = "system_account: SYS\naccounts {\n  SYS { users: [{ user: sys, password: s1 }] }\n  \
                  ARENA { jetstream: enabled, users: [{ user: arena, password: a1 }] }\n}\n";
     let setup = NatsSetup { sync_interval: sync_interval.to_owned(), extra: extra.to_owned() };
-    let servers = NatsServers::one(&setup);
+    let servers =
+        if sync_interval == "always" { NatsServers::three(&setup) } else { NatsServers::one(&setup) };
     let files = [servers.file("sys.txt", "sys:s1\n"), servers.file("arena.txt", "arena:a1\n")];
     (Bench::on(servers), files)
 }

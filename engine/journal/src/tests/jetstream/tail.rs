@@ -13,7 +13,7 @@ use crate::{
 };
 use arena_schema::id::{Era, Partition, RecordNumber};
 use serde_json::json;
-use std::time::Duration;
+use std::{cell::RefCell, time::Duration};
 
 const STREAM: &str = "ARENA_RECORDS_0_1";
 
@@ -51,9 +51,17 @@ fn a_tail_goes_on_without_its_consumer_and_when_it_is_held_back() {
     assert_eq!(paused["paused"], true, "{paused}");
     append_all(&mut journal, &written[20..]);
     assert_eq!(rows_of_tail(&mut tail, 10), rows_of(&written[20..]));
-    // Backwards, as often as one likes.
+    // Backwards, as often as one likes, and by waits that are shorter than any answer.
     tail.begin(FIRST);
     assert_eq!(rows_of_tail(&mut tail, 30), rows_of(&written));
+    tail.begin(FIRST);
+    let at_once = RefCell::new((&mut tail, 0));
+    wait_until("all records without waiting", || {
+        let (tail, shown) = &mut *at_once.borrow_mut();
+        *shown +=
+            u64::from(tail.next(Duration::ZERO).unwrap().is_some_and(|record| record.number.0 == *shown + 1));
+        *shown == 30
+    });
     drop(tail);
     wait_until("the end of its consumers", || consumers(&nats).len() <= 1);
 }
@@ -159,6 +167,9 @@ fn a_later_era_goes_on_with_the_numbers() {
         bench.runtime.block_on(opened).unwrap()
     };
     append_all(&mut era(1, 1), &written[..12]);
+    let wrong = bench.runtime.block_on(JetStreamJournal::open(&nats, Partition(0), Era(1), RecordNumber(2)));
+    let wrong = wrong.unwrap_err().to_string();
+    assert!(wrong.contains("must hold record 2, and holds record 1"), "{wrong}");
     let mut later = era(2, 13);
     assert_eq!(later.last().unwrap(), RecordNumber(12));
     append_all(&mut later, &written[12..]);
