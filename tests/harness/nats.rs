@@ -315,18 +315,20 @@ fn configure(folder: &Path, count: usize, setup: &NatsSetup) -> Vec<NatsNode> {
             let name = format!("n{}", at + 1);
             let (config, log) = (folder.join(format!("{name}.conf")), folder.join(format!("{name}.log")));
             let store = folder.join(&name);
-            let mut text = format!(
+            let cluster = if count == 1 {
+                String::new()
+            } else {
+                format!(
+                    "cluster {{ name: arena, listen: \"127.0.0.1:{route}\", routes: [{}] }}\n",
+                    routes.join(", ")
+                )
+            };
+            let text = format!(
                 "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nhttp: \"127.0.0.1:{monitor_port}\"\n\
-                 log_file: {log:?}\njetstream {{ store_dir: {store:?}, sync_interval: {} }}\n",
-                setup.sync_interval
+                 log_file: {log:?}\njetstream {{ store_dir: {store:?}, sync_interval: {} }}\n{cluster}{}",
+                setup.sync_interval, setup.extra
             );
-            if count > 1 {
-                let routes = routes.join(", ");
-                text += &format!(
-                    "cluster {{ name: arena, listen: \"127.0.0.1:{route}\", routes: [{routes}] }}\n"
-                );
-            }
-            fs::write(&config, text + &setup.extra).expect("the folder takes a file");
+            fs::write(&config, text).expect("the folder takes a file");
             NatsNode { name, port, monitor_port, config, log, running: None }
         })
         .collect()

@@ -1,5 +1,5 @@
 //! The suite that every journal passes. A [`Store`] makes a store of its own for each case and opens it as often as asked;
-//! [`contract!`] makes a test of each case for one implementation.
+//! [`contract!`] makes a test of each case for one implementation, [`CASES`] lists them.
 
 use crate::{
     journal::{AppendError, Journal, Visit},
@@ -229,18 +229,10 @@ pub(crate) fn a_sound_store_finds_nothing_wrong_with_itself(store: &Store) {
     assert_eq!(journal.reader().unwrap().self_check().unwrap(), Vec::<String>::new());
 }
 
-/// A test of each case, in a module named after the implementation.
-macro_rules! contract {
-    ($implementation:ident, $store:expr; $($case:ident)+) => {
-        mod $implementation {
-            $(#[test]
-            fn $case() {
-                super::$case(&$store);
-            })+
-        }
-    };
-    ($implementation:ident, $store:expr) => {
-        contract! { $implementation, $store;
+/// Hands the names of all cases to another macro, behind what it is given.
+macro_rules! with_cases {
+    ($then:ident! $($given:tt)*) => {
+        $then! { [$($given)*]
             a_new_journal_is_empty
             records_and_texts_come_back_in_order_byte_for_byte
             any_number_but_the_next_is_fenced_and_stores_nothing
@@ -255,12 +247,36 @@ macro_rules! contract {
     };
 }
 
-contract!(memory, {
+/// A test of each case, in a module named after the implementation.
+macro_rules! contract {
+    ([$implementation:ident, $store:expr] $($case:ident)+) => {
+        mod $implementation {
+            $(#[test]
+            fn $case() {
+                super::$case(&$store);
+            })+
+        }
+    };
+}
+
+macro_rules! list {
+    ([] $($case:ident)+) => {
+        &[$((stringify!($case), $case)),+]
+    };
+}
+
+/// A case's name, and the case.
+pub(crate) type Case = (&'static str, fn(&Store));
+
+/// All cases, for a store that is too dear to start for each of them.
+pub(crate) const CASES: &[Case] = with_cases!(list!);
+
+with_cases!(contract! memory, {
     let journal = crate::MemoryJournal::default();
     super::Store::new(move || journal.clone())
 });
 
-contract!(sqlite, {
+with_cases!(contract! sqlite, {
     let folder = crate::testing::Folder::new();
     super::Store::new(move || folder.journal())
 });

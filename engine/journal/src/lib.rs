@@ -23,6 +23,9 @@ pub mod vault;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+#[path = "../../../tests/harness/nats.rs"]
+mod nats_servers;
+#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
@@ -30,6 +33,7 @@ mod tests;
 pub use audit::{AuditReport, Finding, Mark, audit};
 pub use clock::{Clock, StillClock};
 pub use data_dir::{DataDir, DataDirError};
+pub use jetstream::{JetStreamJournal, Nats, NatsError, NatsOptions};
 pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
 pub use sequencer::{

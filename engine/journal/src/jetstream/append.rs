@@ -159,7 +159,7 @@ impl JetStreamJournal {
                 match publish(&self.nats, &self.texts, HeaderMap::new(), message.clone()).await {
                     Ok(sequence) => break sequence,
                     Err(Failure::Refused(refusal)) if is_full(&refusal) => {
-                        return Err(self.full(number, &self.texts, &refusal));
+                        return Err(self.full(number, &self.texts, &refusal, true));
                     }
                     Err(why) => patience.pause(&self.nats, number, &why).await,
                 }
@@ -203,16 +203,18 @@ impl JetStreamJournal {
             }
             match why {
                 Failure::Refused(refusal) if is_full(&refusal) => {
-                    return Err(self.full(number, &self.records, &refusal));
+                    return Err(self.full(number, &self.records, &refusal, patience.attempts == 0));
                 }
                 why => patience.pause(&self.nats, number, &why).await,
             }
         }
     }
 
-    fn full(&self, number: RecordNumber, stream: &Stream, refusal: &Refusal) -> AppendError {
+    /// `sure`: no attempt before may still be on its way.
+    fn full(&self, number: RecordNumber, stream: &Stream, refusal: &Refusal, sure: bool) -> AppendError {
+        let stored = if sure { "nothing was stored" } else { "an attempt before may still be stored" };
         let why = format!(
-            "the stream {} on {} takes no more: {refusal}; nothing was stored, raise the limit and start again",
+            "the stream {} on {} takes no more: {refusal}; {stored}, raise the limit and start again",
             stream.name,
             self.nats.address()
         );

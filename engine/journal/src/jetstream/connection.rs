@@ -23,7 +23,7 @@ const LEAST_VERSION: [u64; 3] = [2, 12, 3];
 /// How often a silent connection is tried.
 const PING: Duration = Duration::from_secs(10);
 /// How long one request waits for its answer.
-const ANSWER: Duration = Duration::from_secs(2);
+pub(super) const ANSWER: Duration = Duration::from_secs(2);
 /// The longest wait between two attempts to connect again.
 const RECONNECT_MAX: Duration = Duration::from_secs(1);
 /// What a message takes beside a record: its headers.
@@ -318,10 +318,13 @@ impl Pauses {
         self.next = (pause * 2).min(PAUSE_MAX);
         let mut link = nats.link.clone();
         let made = link.borrow_and_update().made;
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            _ = link.wait_for(|link| link.made != made) => {}
-        }
+        // No connection comes back, or none can any more: the pause is over by itself.
+        let _ = tokio::time::timeout(pause, async {
+            if link.wait_for(|link| link.made != made).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+        .await;
     }
 }
 

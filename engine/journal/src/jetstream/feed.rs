@@ -13,7 +13,7 @@ use async_nats::{Message, Subscriber, jetstream};
 use futures::StreamExt;
 use serde_json::json;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::{task::JoinHandle, time::Instant};
 
 /// After so long without a word, or without a message although there are some, a consumer is taken for dead.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -57,6 +57,8 @@ pub(super) struct Feed {
     headers_only: bool,
     next: u64,
     consumer: Option<Consumer>,
+    /// A consumer that is being made, on a task of its own: whoever waits may go and come back.
+    making: Option<JoinHandle<Result<Consumer, Failure>>>,
     pauses: Pauses,
     trouble: Option<String>,
 }
@@ -85,6 +87,7 @@ impl Feed {
             headers_only: false,
             next: 1,
             consumer: None,
+            making: None,
             pauses: Pauses::new(),
             trouble: None,
         }
@@ -100,6 +103,12 @@ impl Feed {
     pub(super) fn begin(&mut self, sequence: u64) {
         self.next = sequence.max(1);
         self.consumer = None;
+        self.making = None;
+    }
+
+    /// The stream that it reads.
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     /// The sequence that comes next.
@@ -146,15 +155,19 @@ impl Feed {
                 self.renew("the connection broke");
             }
             let ready = async {
-                match &mut self.consumer {
-                    Some(consumer) => consumer.demand().await,
-                    none => {
-                        let made =
-                            Consumer::make(&self.nats, &self.stream.name, self.next, self.headers_only)
-                                .await?;
-                        none.insert(made).demand().await
-                    }
+                if let Some(consumer) = &mut self.consumer {
+                    return consumer.demand().await;
                 }
+                let making = self.making.get_or_insert_with(|| {
+                    let (nats, stream) = (self.nats.clone(), self.stream.name.clone());
+                    let (next, headers_only) = (self.next, self.headers_only);
+                    let make = async move { Consumer::make(&nats, &stream, next, headers_only).await };
+                    self.nats.runtime().spawn(make)
+                });
+                let made = making.await;
+                self.making = None;
+                let made = made.unwrap_or_else(|why| Err(Failure::Lost(why.to_string())));
+                self.consumer.insert(made?).demand().await
             };
             let why = match tokio::time::timeout_at(until, ready).await {
                 Ok(Ok(())) => return true,

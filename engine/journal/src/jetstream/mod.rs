@@ -28,9 +28,9 @@ use crate::{
 };
 use arena_schema::{
     id::{Era, Partition, RecordNumber},
-    record::EncodedRecord,
+    record::{EncodedRecord, record_number},
 };
-use read::{JetStreamReader, Records};
+use read::{JetStreamReader, Reading};
 use streams::Stream;
 
 /// Names the sequences of a record's text messages, with commas between.
@@ -53,7 +53,8 @@ impl JetStreamJournal {
     /// are there are checked, setting by setting.
     ///
     /// # Errors
-    /// [`JournalError::Format`] names a setting that is not as it must be; [`JournalError::Store`] says why there is no answer.
+    /// [`JournalError::Format`] names a setting that is not as it must be, or what else stands in the first record's place;
+    /// [`JournalError::Store`] says why there is no answer.
     pub async fn open(
         nats: &Nats,
         partition: Partition,
@@ -70,7 +71,25 @@ impl JetStreamJournal {
         let mut journal =
             Self { nats, first, records, texts, known: RecordNumber(0), give_up: GiveUp::new() };
         journal.known = journal.number_at(state.last);
+        if state.last > 0 {
+            journal.check_first().await?;
+        }
         Ok(journal)
+    }
+
+    /// That the era's first record is there and has the number that its opener believes.
+    async fn check_first(&self) -> Result<(), JournalError> {
+        let why = match self.records.wait_stored(&self.nats, 1).await? {
+            Some(message) => match record_number(&message.payload) {
+                Ok(number) if number == self.first => return Ok(()),
+                Ok(number) => {
+                    format!("its first message must hold record {}, and holds record {number}", self.first)
+                }
+                Err(why) => format!("its first message must hold record {}: {why}", self.first),
+            },
+            None => "its first message is missing".to_owned(),
+        };
+        Err(JournalError::Format { journal: self.name(), why })
     }
 
     /// Another writer of the same era, which ends its own appends.
@@ -87,7 +106,7 @@ impl JetStreamJournal {
 
     /// A live reader of its own.
     pub fn tail(&self) -> Tail {
-        Tail::new(self.rows())
+        Tail::new(self.reading())
     }
 
     /// What ends an append that hangs because nobody knows its outcome.
@@ -95,8 +114,8 @@ impl JetStreamJournal {
         self.give_up.clone()
     }
 
-    fn rows(&self) -> Records {
-        Records::new(&self.nats, &self.records, &self.texts, self.first)
+    fn reading(&self) -> Reading {
+        Reading::new(&self.nats, &self.records, &self.texts, self.first)
     }
 
     /// The number of the record at this sequence; that of the record before the era at 0.
@@ -132,6 +151,6 @@ impl Journal for JetStreamJournal {
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, JournalError> {
-        Ok(Box::new(JetStreamReader::new(self.rows())))
+        Ok(Box::new(JetStreamReader::new(self.reading())))
     }
 }

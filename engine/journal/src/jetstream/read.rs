@@ -3,7 +3,7 @@
 
 use super::{
     TEXTS_HEADER,
-    connection::{Nats, Pauses},
+    connection::{ANSWER, Nats, Pauses},
     feed::{Arrived, Feed, Gaps},
     streams::{PATIENCE, Stream},
 };
@@ -30,13 +30,11 @@ pub struct OwnedRecord {
 
 /// The records of an era, in order.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(super) struct Reading {
     nats: Nats,
     first: RecordNumber,
     records: Feed,
     texts: Feed,
-    records_stream: Stream,
-    texts_stream: Stream,
     /// A record whose texts have not all come.
     held: Option<Held>,
 }
@@ -58,15 +56,13 @@ pub(super) fn text_sequences(headers: Option<&HeaderMap>) -> Option<VecDeque<u64
     named.as_str().split(',').map(|sequence| sequence.parse().ok()).collect()
 }
 
-impl Records {
+impl Reading {
     pub(super) fn new(nats: &Nats, records: &Stream, texts: &Stream, first: RecordNumber) -> Self {
         Self {
             nats: nats.clone(),
             first,
             records: Feed::new(nats, records, Gaps::Never),
             texts: Feed::new(nats, texts, Gaps::Deleted),
-            records_stream: records.clone(),
-            texts_stream: texts.clone(),
             held: None,
         }
     }
@@ -75,6 +71,12 @@ impl Records {
     pub(super) fn begin(&mut self, from: RecordNumber) {
         self.held = None;
         self.records.begin(from.0.max(self.first.0) - self.first.0 + 1);
+    }
+
+    /// Lets the server forget the consumers, until it goes on.
+    fn rest(&mut self) {
+        self.begin(self.first);
+        self.texts.begin(1);
     }
 
     /// The next record; none where it has not come until then.
@@ -112,7 +114,7 @@ impl Records {
         let Arrived { sequence, newest, message } = arrived;
         let number = RecordNumber(self.first.0 + sequence - 1);
         let strange = |why: String| {
-            let journal = format!("{} on {}", self.records_stream.name, self.nats.address());
+            let journal = format!("{} on {}", self.records.stream().name, self.nats.address());
             JournalError::Format { journal, why: format!("message {sequence} {why}") }
         };
         match record_number(&message.payload) {
@@ -160,12 +162,13 @@ impl Records {
         let ask = async {
             let mut pauses = Pauses::new();
             loop {
-                match self.nats.stored(&self.texts_stream.name, sequence).await {
+                match self.nats.stored(&self.texts.stream().name, sequence).await {
                     Ok(Some(message)) => return Ok(message.payload),
                     // A leader that is behind proves nothing.
-                    Ok(None) => match self.texts_stream.state(&self.nats).await {
+                    Ok(None) => match self.texts.stream().state(&self.nats).await {
                         Ok(state) if state.last >= sequence => {
-                            let why = format!("message {sequence} of {} is missing", self.texts_stream.name);
+                            let why =
+                                format!("message {sequence} of {} is missing", self.texts.stream().name);
                             return Err(JournalError::Texts { record: held.number, why });
                         }
                         _ => {}
@@ -175,7 +178,8 @@ impl Records {
                 pauses.pause(&self.nats).await;
             }
         };
-        tokio::time::timeout_at(until, ask).await.ok().transpose()
+        // The record is here and only its text is not: one answer is waited for, however short the wait.
+        tokio::time::timeout_at(until.max(Instant::now() + ANSWER), ask).await.ok().transpose()
     }
 }
 
@@ -183,17 +187,17 @@ impl Records {
 /// block, and are called from plain threads.
 #[derive(Debug)]
 pub struct Tail {
-    records: Records,
+    reading: Reading,
 }
 
 impl Tail {
-    pub(super) fn new(records: Records) -> Self {
-        Self { records }
+    pub(super) fn new(reading: Reading) -> Self {
+        Self { reading }
     }
 
     /// Goes on from this record; one before the era's first means the first.
     pub fn begin(&mut self, from: RecordNumber) {
-        self.records.begin(from);
+        self.reading.begin(from);
     }
 
     /// The next record, or none where nothing came within `wait`. Until the first [`Tail::begin`] that is the era's first.
@@ -201,19 +205,19 @@ impl Tail {
     /// # Errors
     /// [`JournalError`] where the stream lacks a record, or holds what is none; asked again, it says so again.
     pub fn next(&mut self, wait: Duration) -> Result<Option<OwnedRecord>, JournalError> {
-        let runtime = self.records.nats.runtime().clone();
-        runtime.block_on(self.records.next(Instant::now() + wait))
+        let runtime = self.reading.nats.runtime().clone();
+        runtime.block_on(self.reading.next(Instant::now() + wait))
     }
 }
 
 /// Reads until the last record that was there when it began.
 pub(super) struct JetStreamReader {
-    records: Records,
+    reading: Reading,
 }
 
 impl JetStreamReader {
-    pub(super) fn new(records: Records) -> Self {
-        Self { records }
+    pub(super) fn new(reading: Reading) -> Self {
+        Self { reading }
     }
 }
 
@@ -223,16 +227,17 @@ impl Reader for JetStreamReader {
         from: RecordNumber,
         visit: &mut dyn FnMut(StoredRecord<'_>) -> Visit,
     ) -> Result<(), JournalError> {
-        let records = &mut self.records;
-        let runtime = records.nats.runtime().clone();
-        let state = runtime.block_on(records.records_stream.wait_state(&records.nats))?;
-        let last = RecordNumber(state.last + records.first.0 - 1);
-        let mut at = from.max(records.first);
-        records.begin(at);
+        let reading = &mut self.reading;
+        let nats = reading.nats.clone();
+        let stream = reading.records.stream().clone();
+        let state = nats.runtime().block_on(stream.wait_state(&nats))?;
+        let last = RecordNumber(state.last + reading.first.0 - 1);
+        let mut at = from.max(reading.first);
+        reading.begin(at);
         while at <= last {
-            let Some(record) = runtime.block_on(records.next(Instant::now() + PATIENCE))? else {
-                let why = format!("record {at} does not come: {}", records.records.trouble());
-                return Err(records.records_stream.error(&records.nats, "read", &why));
+            let Some(record) = nats.runtime().block_on(reading.next(Instant::now() + PATIENCE))? else {
+                let why = format!("record {at} does not come: {}", reading.records.trouble());
+                return Err(stream.error(&nats, "read", &why));
             };
             let OwnedRecord { number, bytes, texts } = &record;
             if visit(StoredRecord { number: *number, bytes, texts }) == Visit::Enough {
@@ -240,9 +245,7 @@ impl Reader for JetStreamReader {
             }
             at = number.next();
         }
-        // Its consumers go.
-        records.begin(records.first);
-        records.texts.begin(1);
+        reading.rest();
         Ok(())
     }
 }

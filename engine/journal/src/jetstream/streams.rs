@@ -4,6 +4,7 @@
 use super::connection::{Failure, Nats, Pauses, Refusal};
 use crate::journal::JournalError;
 use arena_schema::id::{Era, Partition};
+use async_nats::jetstream::message::StreamMessage;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
 
@@ -88,19 +89,19 @@ impl Stream {
 
     /// The first setting that is not as it must be: its name, what is expected, what is there.
     fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
-        let says = |name: &str, expected: &Value, found: &Value| {
+        let says = |name: &str, expected: &str, found: &Value| {
             format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
         };
         for (name, expected) in self.settings(replicas) {
             let found = config.get(name).unwrap_or(&Value::Null);
             let same = *found == expected || (is_nothing(found) && is_nothing(&expected));
             if !same {
-                return Some(says(name, &expected, found));
+                return Some(says(name, &expected.to_string(), found));
             }
         }
         Self::UNSET.into_iter().find_map(|name| {
             let found = config.get(name)?;
-            (!is_nothing(found)).then(|| says(name, &json!("unset"), found))
+            (!is_nothing(found)).then(|| says(name, "unset", found))
         })
     }
 
@@ -148,6 +149,15 @@ impl Stream {
     /// The same, asked until it is answered or patience ends.
     pub(super) async fn wait_state(&self, nats: &Nats) -> Result<State, JournalError> {
         insist(nats, || self.state(nats)).await.map_err(|why| self.error(nats, "read", &why))
+    }
+
+    /// What the leader has at this sequence, asked until it is answered or patience ends.
+    pub(super) async fn wait_stored(
+        &self,
+        nats: &Nats,
+        sequence: u64,
+    ) -> Result<Option<StreamMessage>, JournalError> {
+        insist(nats, || nats.stored(&self.name, sequence)).await.map_err(|why| self.error(nats, "read", &why))
     }
 
     pub(super) fn error(&self, nats: &Nats, action: &'static str, why: &impl ToString) -> JournalError {

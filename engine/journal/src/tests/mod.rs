@@ -6,6 +6,7 @@ mod data_dir;
 mod faults;
 mod flips;
 mod golden;
+mod jetstream;
 mod outcomes;
 mod queue;
 mod replicated;

@@ -1,0 +1,12 @@
+//! The journal on real NATS servers, and on connections that lose what was said.
+
+mod contract;
+mod proxy;
+mod restart;
+mod settings;
+mod setup;
+mod sweep;
+mod tail;
+mod unknown;
+
+use setup::Bench;

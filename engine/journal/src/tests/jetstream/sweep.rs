@@ -1,0 +1,47 @@
+//! Texts that no record names are deleted, and no others.
+
+use super::{
+    Bench,
+    setup::{append_all, ask},
+};
+use crate::{
+    Journal,
+    journal::AppendError,
+    nats_servers::left_out,
+    testing::{Dice, agent_id, played, rows, rows_of, sealed_text},
+};
+use serde_json::json;
+
+#[test]
+fn texts_of_records_that_were_never_stored_are_swept() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::one();
+    let (mut one, nats) = (bench.journal(0), bench.connect());
+    let mut dice = Dice(3);
+    let mut text = || vec![sealed_text(agent_id(1), 400, &mut dice).1];
+    let records: Vec<_> = played(4, 14).into_iter().map(|(record, _)| (record, text())).collect();
+    let orphans = [text(), text()];
+    let stored =
+        || ask(&nats, "STREAM.INFO.ARENA_TEXTS_0", &json!({}))["state"]["messages"].as_u64().unwrap();
+    let fenced = |error: Result<(), AppendError>| assert!(matches!(error, Err(AppendError::Fenced { .. })));
+    append_all(&mut one, &records[..2]);
+    // Each of the late ones believes that its record is the next, so its texts go first.
+    let mut late = bench.journal(0);
+    append_all(&mut one, &records[2..3]);
+    fenced(late.append(&played(4, 15)[2].0, &orphans[0]));
+    append_all(&mut one, &records[3..]);
+    let mut later = bench.journal(0);
+    let more = played(6, 14);
+    append_all(&mut one, &more[4..5]);
+    fenced(later.append(&played(6, 15)[4].0, &orphans[1]));
+    let before = stored();
+    let swept = one.sweep_texts().unwrap();
+    assert_eq!(swept, 1);
+    assert_eq!(stored(), before - 1, "what lies above the last that is named may be on its way");
+    assert_eq!(one.sweep_texts().unwrap(), 0);
+    let mut written = records;
+    written.push(more[4].clone());
+    assert_eq!(rows(&one), rows_of(&written));
+}
