@@ -192,7 +192,9 @@ impl Appender {
         self.last = header.number;
         self.last_hash = record.hash();
         self.last_time = time;
-        self.durable.send(Durable { record, replies, room, texts }).map_err(|_| "the reducer has ended".to_owned())
+        self.durable
+            .send(Durable { record, replies, room, texts })
+            .map_err(|_| "the reducer has ended".to_owned())
     }
 
     /// The last record of an orderly stop: no command, and a digest that covers the tail.

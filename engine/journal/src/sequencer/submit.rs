@@ -7,9 +7,7 @@ use arena_schema::{
     Command, Event, Rejection,
     event::system::Place,
     id::{CredentialRef, ProducerId, RecordNumber},
-    record::{
-        CommandHead, HEADER_BYTES, RECORD_BYTES_MAX, SecondKey, TRAILER_BYTES, encode_command,
-    },
+    record::{CommandHead, HEADER_BYTES, RECORD_BYTES_MAX, SecondKey, TRAILER_BYTES, encode_command},
 };
 use std::{
     cell::RefCell,
@@ -306,10 +304,11 @@ impl Producer {
     /// # Errors
     /// [`SubmitError`]; nothing was submitted then.
     pub fn try_submit(&self, submissions: Vec<Submission>) -> Result<Pending, SubmitError> {
-        let room = self.inbox.room.try_acquire_many(Self::room_for(&submissions)?).map_err(|why| match why {
-            TryAcquireError::NoPermits => SubmitError::Busy(Busy),
-            TryAcquireError::Closed => closed(),
-        })?;
+        let room =
+            self.inbox.room.try_acquire_many(Self::room_for(&submissions)?).map_err(|why| match why {
+                TryAcquireError::NoPermits => SubmitError::Busy(Busy),
+                TryAcquireError::Closed => closed(),
+            })?;
         self.send(submissions, room)
     }
 
