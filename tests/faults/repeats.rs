@@ -1,6 +1,7 @@
 //! `kill -9` around requests with an `Idempotency-Key`: whatever the client was told or not, its repeat is answered once and for all.
 
 use crate::dice::Dice;
+use arena_journal::{Vault, VaultKey};
 use arena_tests::{
     ServeOptions, Served,
     served::{PATIENCE, audit, poll_async},
@@ -194,4 +195,40 @@ async fn a_kill_at_any_instant_leaves_nothing_done_or_the_whole_answer() {
     arena.stop();
     assert_eq!(audit(&data)["holds"], true);
     println!("{told} of {ROUNDS} were answered before the kill");
+}
+
+fn vault(data: &Path) -> Vault {
+    let key = VaultKey::load(&data.join("vault.key"), false).unwrap();
+    Vault::open(&data.join("vault.db"), key).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_no_record_relies_on_is_swept_and_one_that_is_lost_does_nothing_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let arena = serve(&data);
+    let ask = Ask::registering("left");
+    let first = ask.send(&arena).await.unwrap();
+    let refused = Ask { key: "another-key-of-theirs".to_owned(), ..Ask::registering("left") };
+    assert_eq!(refused.send(&arena).await.unwrap().0, 409);
+    arena.stop();
+    let names = vault(&data).names("answer/").unwrap();
+    let [name] = names.as_slice() else { panic!("a refusal has no answer to keep: {names:?}") };
+    // What attempts leave that were killed before their command was durable: under the same key, and under another.
+    let (same, other) =
+        (format!("{}0", &name[..name.len() - 1]), name.replace("answer/0001/", "answer/0004/"));
+    for attempt in [&same, &other, "answer/nonsense"] {
+        vault(&data).put(attempt, &[7; 100]).unwrap();
+    }
+    let arena = serve(&data);
+    assert_eq!(ask.send(&arena).await.as_ref(), Some(&first));
+    arena.stop();
+    assert_eq!(vault(&data).names("answer/").unwrap(), names);
+
+    vault(&data).destroy(name).unwrap();
+    let arena = serve(&data);
+    let (came, text) = ask.send(&arena).await.unwrap();
+    assert_eq!((came, &json_of(&text)["code"]), (409, &json!("answer_gone")), "{text}");
+    arena.stop();
+    assert_eq!(audit(&data)["holds"], true);
 }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 /// The longest body that a route of the API reads.
 pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// A JSON body of this shape, of a route that no `Idempotency-Key` is for.
+/// A JSON body of this shape, where no `Idempotency-Key` is honoured (`/dev`).
 pub(super) struct Body<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {

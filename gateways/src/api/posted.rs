@@ -1,5 +1,6 @@
-//! What a POST of the API hands in: who calls, the body, and the `Idempotency-Key`. There is no other way to read a body here, so
-//! that no route forgets the key; a route says its number, and who may call it.
+//! What a POST of the API hands in: who calls, the body, and the `Idempotency-Key`. A route says its number and who may call it, and
+//! gets a body only together with what it must submit through, so that none forgets the key. What never belongs here: what a route
+//! does, or what becomes of a key (idempotency).
 
 use super::{
     agents::named,

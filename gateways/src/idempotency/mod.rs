@@ -15,7 +15,7 @@ mod answers;
 
 pub use answers::{Answers, Expiries};
 
-use crate::{arena::Arena, problem::Problem};
+use crate::{arena::Arena, problem::Problem, secrets};
 use answers::{Kept, Name};
 use arena_journal::Submission;
 use arena_schema::{
@@ -59,8 +59,8 @@ impl<'a> Key<'a> {
     }
 }
 
-/// An answer to what was accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An answer to what was accepted. One-time secrets may be in it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     status: StatusCode,
     json: String,
@@ -70,6 +70,12 @@ impl Answer {
     /// With this JSON.
     pub fn new(status: StatusCode, json: &serde_json::Value) -> Self {
         Self { status, json: json.to_string() }
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
     }
 }
 
@@ -265,7 +271,10 @@ impl Asked {
             return Ok(None);
         };
         let kept = self.kept(arena, &done).await?;
-        let same = kept.filter(|kept| kept.secret.is_some() && kept.secret == self.secret);
+        let same = kept.filter(|kept| match (&kept.secret, &self.secret) {
+            (Some(first), Some(now)) => secrets::same_hash(first, now),
+            _ => false,
+        });
         Ok(same.map(|kept| Repeat(Ok(kept.answer))))
     }
 

@@ -8,7 +8,11 @@ use arena_tests::{
 use reqwest::RequestBuilder;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
-use std::{path::Path, time::Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 const KEY: &str = "0123456789abcdef";
 const AGENTS: &str = "/api/v1/agents";
@@ -259,6 +263,31 @@ async fn alike(doubles: Vec<tokio::task::JoinHandle<Answered>>) -> Answered {
         answer.assert_repeats(&first);
     }
     first
+}
+
+#[tokio::test]
+async fn who_hangs_up_and_asks_again_at_once_gets_the_one_answer() {
+    let arena = Served::start();
+    let address = arena.url.strip_prefix("http://").unwrap();
+    for round in 0..30_u32 {
+        let (name, key) = (format!("left-{round}"), format!("{KEY}{round}"));
+        let body = registering(&name);
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head =
+            format!("POST {AGENTS} HTTP/1.1\r\nhost: arena\r\nidempotency-key: {key}\r\ncontent-length: ");
+        stream.write_all(format!("{head}{}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
+        // Somewhere on its way.
+        tokio::time::sleep(Duration::from_micros(u64::from(round) * 150)).await;
+        drop(stream);
+        let answer = post(&arena, AGENTS, None, &key, &body).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        assert_eq!(opens(&arena, &name, &answer.of("api_key")).await, 200, "the key is good");
+        let again = post(&arena, AGENTS, None, &key, &body).await;
+        assert!(again.replayed && again.text == answer.text, "{again:?} {answer:?}");
+    }
+    assert_eq!(agents(&arena).await, 30);
+    let audit = arena.stop().audit();
+    assert_eq!(audit["holds"], true, "{audit}");
 }
 
 #[tokio::test]
