@@ -28,6 +28,8 @@ const TAGS_NAME: &str = "idempotency/tags";
 const PREFIX: &str = "answer/";
 /// An answer that the state does not know is left alone for so long: its command may be on its way through another gateway.
 const ON_ITS_WAY_US: u64 = 3_600 * 1_000_000;
+/// The most time between two sweeps: what attempts leave that came to nothing has no expiry.
+const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 /// The least time between two sweeps.
 const SWEEP_PAUSE: Duration = Duration::from_secs(10);
 
@@ -261,10 +263,11 @@ impl Follower for Expiries {
 }
 
 impl Expiries {
-    /// Sweeps the answers whenever a key has expired, until it is aborted.
+    /// Sweeps the answers whenever a key has expired, and each hour, until it is aborted.
     pub async fn sweep_each(self, answers: Answers, handle: Handle) {
         loop {
-            self.0.notified().await;
+            // Either way it is time.
+            let _ = tokio::time::timeout(SWEEP_EVERY, self.0.notified()).await;
             let (answers, handle) = (answers.clone(), handle.clone());
             match spawn_blocking(move || answers.sweep_old(&handle)).await {
                 Ok(Ok(())) => {}
