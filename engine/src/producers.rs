@@ -19,6 +19,8 @@ pub const PRODUCERS_LIVE_MAX: usize = 1_024;
 pub struct Producers {
     live: BTreeMap<ProducerId, Producer>,
     announced: u64,
+    /// Of the command whose number was seen last.
+    last_seen: Option<BodyDigest>,
 }
 
 /// One run of one process.
@@ -73,7 +75,13 @@ impl Producers {
         }
     }
 
+    /// The digest of the command whose number was seen last: of the one that is being reduced, where it has a number.
+    pub(crate) fn last_seen(&self) -> Option<BodyDigest> {
+        self.last_seen
+    }
+
     pub(crate) fn see(&mut self, event: &NumberSeen) {
+        self.last_seen = Some(event.digest);
         let Some(producer) = self.live.get_mut(&event.producer) else {
             return;
         };

@@ -4,6 +4,7 @@ use crate::agenda::{Agenda, Clock, Due, Entry};
 use arena_schema::{
     LogTime, Rejection,
     event::system::{KeyTag, Place, SecondKeyExpired, SecondKeyKept},
+    hash::BodyDigest,
     id::AgentKey,
     record::SecondKey,
 };
@@ -35,6 +36,7 @@ struct Answer {
     body: KeyTag,
     place: Place,
     code: u16,
+    command: Option<BodyDigest>,
     entry: Entry,
 }
 
@@ -59,10 +61,22 @@ impl SecondKeys {
         self.kept.get(&Kept { route, caller, key }).map(|answer| (answer.body, answer.place, answer.code))
     }
 
-    pub(crate) fn keep(&mut self, agenda: &mut Agenda, now: LogTime, event: &SecondKeyKept) {
+    /// The digest of the command that was the first under a key.
+    pub(crate) fn command(&self, route: u16, caller: AgentKey, key: KeyTag) -> Option<BodyDigest> {
+        self.kept.get(&Kept { route, caller, key })?.command
+    }
+
+    pub(crate) fn keep(
+        &mut self,
+        agenda: &mut Agenda,
+        now: LogTime,
+        event: &SecondKeyKept,
+        command: Option<BodyDigest>,
+    ) {
         let kept = Kept { route: event.route, caller: event.caller, key: event.key };
         let entry = agenda.schedule(Clock::Shown, SPAN_US, now.plus_us(SPAN_US), Due::SecondKey(kept));
-        self.kept.insert(kept, Answer { body: event.body, place: event.place, code: event.code, entry });
+        let SecondKeyKept { body, place, code, .. } = *event;
+        self.kept.insert(kept, Answer { body, place, code, command, entry });
     }
 
     pub(crate) fn expire(&mut self, agenda: &mut Agenda, event: &SecondKeyExpired) {

@@ -7,6 +7,7 @@ use crate::{
 use arena_schema::{
     Event, Hash, LogTime,
     event::system::{KeyTag, Place},
+    hash::BodyDigest,
     id::{AgentKey, Epoch, Era, Lineage, Partition, RecordNumber, RulesVersion},
 };
 
@@ -123,6 +124,11 @@ impl State {
     pub fn second_key(&self, route: u16, caller: AgentKey, key: KeyTag) -> Option<(KeyTag, Place, u16)> {
         self.second_keys.outcome(route, caller, key)
     }
+
+    /// The digest of the command that was the first under a second key: of commands that raced under it, it tells which one acted.
+    pub fn second_key_command(&self, route: u16, caller: AgentKey, key: KeyTag) -> Option<BodyDigest> {
+        self.second_keys.command(route, caller, key)
+    }
 }
 
 /// Folds one event into the state. `now` is its record's time.
@@ -130,7 +136,11 @@ pub fn evolve(state: &mut State, now: LogTime, event: &Event) {
     match event {
         Event::Rejected(_) => {}
         Event::NumberSeen(event) => state.producers.see(event),
-        Event::SecondKeyKept(event) => state.second_keys.keep(&mut state.agenda, now, event),
+        Event::SecondKeyKept(event) => {
+            // Behind its own command's number.
+            let command = state.producers.last_seen();
+            state.second_keys.keep(&mut state.agenda, now, event, command);
+        }
         Event::SecondKeyExpired(event) => state.second_keys.expire(&mut state.agenda, event),
         Event::SequencerAnnounced(event) => system::evolve::sequencer_announced(state, event),
         Event::GatewayAnnounced(event) => state.producers.announce(event),

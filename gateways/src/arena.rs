@@ -5,6 +5,7 @@ use crate::{
     directory::Directory,
     egress::{Egress, EgressOptions},
     house::{self, HousePool},
+    idempotency::{Answers, Expiries},
     problem::Problem,
     referee::{self, Court},
     registration::NewAgent,
@@ -17,7 +18,7 @@ use arena_journal::{
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
-    Event, LogTime,
+    Event, LogTime, Rejection,
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Era, Handle as AgentHandle, Incarnation,
         Partition, Protocol, RecordNumber,
@@ -47,6 +48,7 @@ struct Inner {
     public_url: String,
     egress: Egress,
     texts: Texts,
+    answers: Answers,
     views: Views,
     handle: Handle,
     producer: Producer,
@@ -62,6 +64,7 @@ struct Inner {
 struct Running {
     sequencer: Sequencer,
     referee: JoinHandle<()>,
+    sweeper: JoinHandle<()>,
     stopping: watch::Sender<bool>,
 }
 
@@ -103,11 +106,14 @@ impl Arena {
         };
         let vault = Arc::new(vault);
         let texts = Texts::new(Arc::clone(&vault));
+        let answers = Answers::open(Arc::clone(&vault))?;
+        let expiries = Expiries::default();
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
 
         let (views, mut followers) = Views::open(&views_at, texts.clone())?;
         let (referee_follower, docket) = referee::follow();
         followers.push(Box::new(referee_follower));
+        followers.push(Box::new(expiries.clone()));
         let options = StartOptions {
             partition: PARTITION,
             clock: clock.clone(),
@@ -118,6 +124,8 @@ impl Arena {
         let (handle, producer) = (sequencer.handle().clone(), sequencer.producer());
 
         sweep(&vault, &handle)?;
+        answers.sweep(&handle)?;
+        let sweeper = tokio::spawn(expiries.sweep_each(answers.clone(), handle.clone()));
         let directory = Directory::new(views.clone(), egress.clone());
         let court = Court {
             handle: handle.clone(),
@@ -130,12 +138,13 @@ impl Arena {
         };
         let (stopping, stop_seen) = watch::channel(false);
         let referee = tokio::spawn(referee::run(Arc::new(court), docket, stop_seen));
-        let running = Mutex::new(Some(Running { sequencer, referee, stopping }));
+        let running = Mutex::new(Some(Running { sequencer, referee, sweeper, stopping }));
         let arena = Self(Arc::new(Inner {
             settings,
             public_url,
             egress,
             texts,
+            answers,
             views,
             handle,
             producer,
@@ -202,6 +211,8 @@ impl Arena {
         };
         running.stopping.send_replace(true);
         let referee = running.referee.await;
+        // What it leaves is swept at the next start.
+        running.sweeper.abort();
         let stopped = tokio::task::spawn_blocking(move || running.sequencer.stop()).await?;
         let views = self.0.views.clone();
         let closed = tokio::task::spawn_blocking(move || views.close()).await?;
@@ -236,8 +247,20 @@ impl Arena {
                 }
             }
         }
+        let outcomes = self.outcomes(submissions).await?;
+        outcomes.into_iter().map(|outcome| outcome.map_err(Problem::rejected)).collect()
+    }
+
+    /// What the engine says to commands that stand in one record. Nothing is refused at the door.
+    ///
+    /// # Errors
+    /// A [`Problem`]: the queue is full, or the outcome is unknown.
+    pub async fn outcomes(
+        &self,
+        submissions: Vec<Submission>,
+    ) -> Result<Vec<Result<Vec<Event>, Rejection>>, Problem> {
         let outcomes = self.0.producer.try_submit(submissions)?.outcomes().await?;
-        outcomes.into_iter().map(|outcome| outcome.result.map_err(Problem::rejected)).collect()
+        Ok(outcomes.into_iter().map(|outcome| outcome.result).collect())
     }
 
     /// Waits until the views have all that the state has.
@@ -286,6 +309,11 @@ impl Arena {
     /// Seals and opens texts.
     pub fn texts(&self) -> &Texts {
         &self.0.texts
+    }
+
+    /// The answers that are kept for who repeats a request.
+    pub fn answers(&self) -> &Answers {
+        &self.0.answers
     }
 
     /// The views.

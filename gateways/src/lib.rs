@@ -17,6 +17,7 @@ pub mod directory;
 pub mod door;
 pub mod egress;
 pub mod house;
+pub mod idempotency;
 pub mod names;
 pub mod problem;
 pub mod referee;

@@ -8,6 +8,9 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 
+/// The code of what only the journal can tell.
+const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+
 /// An error as a client sees it: what was expected, what came, what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -48,10 +51,12 @@ impl Problem {
     pub fn unknown() -> Self {
         let detail =
             "The arena stopped before it answered. Whether this was done can be seen once it is back.";
-        Self {
-            retry_after_s: Some(5),
-            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown", detail)
-        }
+        Self { retry_after_s: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, OUTCOME_UNKNOWN, detail) }
+    }
+
+    /// Whether it may have been done all the same.
+    pub fn is_unknown(&self) -> bool {
+        self.code == OUTCOME_UNKNOWN
     }
 
     /// 500: a fault of the arena's own; the cause is in its log, not in the answer.

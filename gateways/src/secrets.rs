@@ -12,7 +12,12 @@ pub fn draw(prefix: &str) -> String {
 
 /// Whether a presented secret is the one with this hash.
 pub fn matches(presented: &str, hash: &SecretHash) -> bool {
-    SecretHash::of(presented).0.ct_eq(&hash.0).into()
+    same_hash(&SecretHash::of(presented), hash)
+}
+
+/// Whether two hashes are the same secret's.
+pub fn same_hash(one: &SecretHash, other: &SecretHash) -> bool {
+    one.0.ct_eq(&other.0).into()
 }
 
 /// Whether two texts are the same, in time that depends on their lengths alone.

@@ -15,6 +15,7 @@ mod played;
 mod player;
 mod records;
 mod refusal;
+mod repeats;
 mod restart;
 mod second_process;
 mod secrets;

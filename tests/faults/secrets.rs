@@ -102,6 +102,7 @@ async fn play(log_level: &str, marker: &str) -> Planted {
         arena.practice(&arena_tests::Registered { api_key: rotated.clone(), ..me.clone() }, "pebble-1").await;
     arena.until(&open, "a first event", |replay| replay["events"].as_array().unwrap().len() > 1).await;
     secrets.extend([vain, rotated]);
+    secrets.extend(repeated(&arena, marker, &endpoint).await);
     // While it runs, the write-ahead logs are full.
     look_through(&arena.data, marker, &secrets);
     let log = {
@@ -114,6 +115,26 @@ async fn play(log_level: &str, marker: &str) -> Planted {
         (log, arena.kill())
     };
     Planted { stopped: log.1, log: log.0, handle: me.slug, secrets }
+}
+
+/// What is registered and rotated under keys of the caller's own, each twice: the api_keys.
+async fn repeated(arena: &Served, marker: &str, endpoint: &str) -> Vec<String> {
+    let post = async |path: &str, api_key: &str, body: Value| {
+        let mut given = Vec::new();
+        for _ in 0..2 {
+            let request = arena.client().post(format!("{}{path}", arena.url)).bearer_auth(api_key);
+            let request = request.header("idempotency-key", format!("{marker}-again")).body(body.to_string());
+            let answer: Value =
+                serde_json::from_slice(&request.send().await.unwrap().bytes().await.unwrap()).unwrap();
+            given.push(answer["api_key"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned());
+        }
+        assert_eq!(given[0], given[1], "its caller reads it again");
+        given.swap_remove(0)
+    };
+    let body = json!({"name": "Again-1", "protocol": "agentarena/1", "endpoint_url": endpoint});
+    let first = post("/api/v1/agents", "none", body).await;
+    let second = post("/api/v1/agents/again-1/endpoint", &first, json!({"rotate_secret": true})).await;
+    vec![first, second]
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -125,7 +125,7 @@ pub fn random<const N: usize>() -> [u8; N] {
 }
 
 /// Seals `plain` for `name` under a random nonce, which stands before the box.
-pub(crate) fn seal_with(key: &[u8; 32], name: &[u8], plain: &[u8]) -> Vec<u8> {
+pub fn seal_with(key: &[u8; 32], name: &[u8], plain: &[u8]) -> Vec<u8> {
     let nonce: [u8; NONCE_BYTES] = random();
     let cipher = XChaCha20Poly1305::new(&(*key).into());
     let boxed = cipher
@@ -138,7 +138,7 @@ pub(crate) fn seal_with(key: &[u8; 32], name: &[u8], plain: &[u8]) -> Vec<u8> {
 }
 
 /// Opens what [`seal_with`] sealed for the same name; `None` where it is anything else.
-pub(crate) fn unseal_with(key: &[u8; 32], name: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+pub fn unseal_with(key: &[u8; 32], name: &[u8], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     let (nonce, boxed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
     let cipher = XChaCha20Poly1305::new(&(*key).into());
     cipher.decrypt(&XNonce::from(*nonce), Payload { msg: boxed, aad: name }).ok().map(Zeroizing::new)

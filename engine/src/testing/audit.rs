@@ -124,11 +124,16 @@ impl Secrets {
 /// What a record's events made is found by whoever looks for it, and nothing is left on the agenda that was due.
 pub(super) fn lookups(state: &State, events: &[Emitted], emptied: bool) {
     let mut second_keys = BTreeMap::new();
+    let mut acted = BTreeMap::new();
     let mut credentials = BTreeMap::new();
+    let mut numbered = None;
     for emitted in events {
         match &emitted.event {
+            Event::NumberSeen(e) => numbered = Some((emitted.command, e.digest)),
             Event::SecondKeyKept(e) => {
-                second_keys.insert((e.route, e.caller, e.key), Some((e.body, e.place, e.code)));
+                let key = (e.route, e.caller, e.key);
+                second_keys.insert(key, Some((e.body, e.place, e.code)));
+                acted.insert(key, numbered.filter(|(command, _)| *command == emitted.command));
             }
             Event::SecondKeyExpired(e) => {
                 second_keys.insert((e.route, e.caller, e.key), None);
@@ -145,6 +150,11 @@ pub(super) fn lookups(state: &State, events: &[Emitted], emptied: bool) {
     }
     for ((route, caller, key), outcome) in second_keys {
         assert_eq!(state.second_key(route, caller, key), outcome);
+        let command = state.second_key_command(route, caller, key);
+        assert!(outcome.is_some() || command.is_none());
+        if let (Some(_), Some(Some((_, digest)))) = (outcome, acted.get(&(route, caller, key))) {
+            assert_eq!(command, Some(*digest), "the command that was the first under its key");
+        }
     }
     for (agent, one) in credentials.into_values() {
         let (found, credential) = state.registry().by_secret(&one.hash).expect("a good secret is found");

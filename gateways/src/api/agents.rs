@@ -1,9 +1,14 @@
 //! Registration, an agent's profile, and what its own key may change.
 
-use super::{InPath, InQuery, body::Body, caller::Caller};
+use super::{
+    InPath, InQuery,
+    caller::Caller,
+    posted::{Anyone, Own, Post, Posted},
+};
 use crate::{
     arena::Arena,
     egress::EndpointUrl,
+    idempotency::{Answer, Done, Route},
     names,
     problem::Problem,
     registration::NewAgent,
@@ -15,7 +20,7 @@ use crate::{
 use arena_journal::{Submission, TextError, TextOwner};
 use arena_projectors::AgentRow;
 use arena_schema::{
-    Event, Rejection, SecretHash,
+    Rejection, SecretHash,
     command::registry::{NewCredential, RotateCredential, SetEndpoint},
     id::{AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, Protocol},
 };
@@ -41,19 +46,24 @@ pub(super) struct Registering {
     invitation: Option<String>,
 }
 
+impl Posted for Registering {
+    const ROUTE: Route = Route::Agents;
+    type Who = Anyone;
+}
+
 /// `POST /api/v1/agents`: 201 with the api_key, which is shown this once.
 pub(super) async fn register(
     State(arena): State<Arena>,
-    Body(body): Body<Registering>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+    Post { body, once, .. }: Post<Registering>,
+) -> Result<Done, Problem> {
     may_register(&arena, body.invitation.as_deref())?;
     must_be_agentarena(&body)?;
     let name = body.name.as_deref().ok_or_else(|| missing("name", "the agent's name"))?;
     let name = names::parse(name, true).map_err(|why| Problem::field("name", why.code(), sentence(&why)))?;
     let challenges = challenges(body.challenges.as_deref())?.unwrap_or(ChallengePolicy::Open);
     let url = body.endpoint_url.as_deref().ok_or_else(|| missing("endpoint_url", "the agent's https URL"))?;
-    // Cheap and certain first: a taken name makes no look-up of a host.
-    if arena.handle().state().registry().by_handle(&name.slug).is_some() {
+    // Cheap and certain first: a taken name makes no look-up of a host. With a key it is the engine that refuses.
+    if !once.has_key() && arena.handle().state().registry().by_handle(&name.slug).is_some() {
         return Err(Problem::rejected(Rejection::NameTaken));
     }
     let url = checked_endpoint(&arena, url).await?;
@@ -76,15 +86,6 @@ pub(super) async fn register(
         })
         .await?
     };
-    let registered = arena.submit(submission).await;
-    if let Err(problem) = registered {
-        // The key of an agent that did not come to be; where that is unknown, the next start's sweep decides.
-        if problem.status() != StatusCode::SERVICE_UNAVAILABLE || problem.code() == "busy" {
-            let arena = arena.clone();
-            let _ = off_the_loop(move || arena.texts().forget_owner(owner).map_err(Problem::internal)).await;
-        }
-        return Err(problem);
-    }
     let body = json!({
         "slug": name.slug.as_str(),
         "agent_id": format!("agt_{}", name.slug),
@@ -96,7 +97,17 @@ pub(super) async fn register(
         "challenges": challenges.as_str(),
         "api_key": api_key,
     });
-    Ok((StatusCode::CREATED, Json(body)))
+    let registered = once.act(&arena, vec![submission], Answer::new(StatusCode::CREATED, &body)).await;
+    // The key of an agent that did not come to be; where that is unknown, the next start's sweep decides.
+    let came_to_be = match &registered {
+        Ok(done) => matches!(done, Done::Now(_)),
+        Err(problem) => problem.is_unknown(),
+    };
+    if !came_to_be {
+        let arena = arena.clone();
+        let _ = off_the_loop(move || arena.texts().forget_owner(owner).map_err(Problem::internal)).await;
+    }
+    registered
 }
 
 fn may_register(arena: &Arena, invitation: Option<&str>) -> Result<(), Problem> {
@@ -249,6 +260,7 @@ pub(super) async fn list(
         })?),
         None => None,
     };
+    arena.read_own_writes().await?;
     let rows = arena.read_views(move |views| views.agents(after.as_ref(), LIST_ROWS_MAX)).await?;
     let next = (rows.len() == LIST_ROWS_MAX as usize)
         .then(|| rows.last().map(|row| row.handle.to_string()))
@@ -295,29 +307,34 @@ pub(super) struct Changing {
     challenges: Option<String>,
 }
 
+impl Posted for Changing {
+    const ROUTE: Route = Route::Endpoint;
+    type Who = Own;
+}
+
 /// `POST /api/v1/agents/{slug}/endpoint`: another address or policy; `{}` or `rotate_secret` replaces the secret. An
 /// agentarena/1 agent signs nothing, so its api_key is the secret there is. A refused address changes nothing.
 pub(super) async fn set_endpoint(
     State(arena): State<Arena>,
-    InPath(slug): InPath,
-    caller: Caller,
-    Body(body): Body<Changing>,
-) -> Result<Json<Value>, Problem> {
-    let agent = named(&arena, &slug)?;
-    caller.must_be(agent)?;
+    Post { who: Own(caller), body, once }: Post<Changing>,
+) -> Result<Done, Problem> {
+    let agent = caller.agent;
     let challenges = challenges(body.challenges.as_deref())?;
     let url = match body.endpoint_url.as_deref() {
         Some(text) => Some(checked_endpoint(&arena, text).await?),
         None => None,
     };
     let rotate = body.rotate_secret || (url.is_none() && challenges.is_none());
+    arena.read_own_writes().await?;
+    let row = arena.read_views(move |views| views.agent(agent)).await?;
+    let mut row = row.ok_or_else(|| Problem::not_found("agent"))?;
     let mut submissions = Vec::new();
-    if url.is_some() || challenges.is_some() {
-        let id = arena.agent_id(agent).ok_or_else(|| Problem::not_found("agent"))?;
+    if url.is_some() || challenges.is_some() || once.has_key() {
+        let owner = TextOwner::Agent(row.id);
         let sealed = match url.clone() {
             Some(url) => {
                 let arena = arena.clone();
-                let seal = move || match arena.texts().seal(TextOwner::Agent(id), &url) {
+                let seal = move || match arena.texts().seal(owner, &url) {
                     Err(TextError::NoKey) => Err(forgotten()),
                     sealed => sealed.map_err(Problem::internal),
                 };
@@ -331,32 +348,22 @@ pub(super) async fn set_endpoint(
         submission.texts.extend(text);
         submissions.push(submission);
     }
-    let mut value = json!({});
+    row.challenges = challenges.unwrap_or(row.challenges);
+    row.endpoint = url.or(row.endpoint);
+    let mut shown = profile(&row);
+    shown["endpoint_url"] = json!(row.endpoint);
     if rotate {
         let api_key = secrets::draw("arena");
         let credential = NewCredential { kind: CredentialKind::ApiKey, hash: SecretHash::of(&api_key) };
         submissions.push(Submission::new(RotateCredential { agent, credential }).by(caller.credential));
-        value["api_key"] = json!(api_key);
+        shown["api_key"] = json!(api_key);
+    } else if once.has_key() {
+        // Changes nothing: with a key there are always two commands, so that no other request under it does half.
+        let nothing = SetEndpoint { agent, endpoint: None, challenges: None };
+        submissions.insert(0, Submission::new(nothing).by(caller.credential));
     }
     // In one record: both happen, or neither.
-    arena.submit_together(submissions).await?;
-    arena.read_own_writes().await?;
-    let row = arena.read_views(move |views| views.agent(agent)).await?;
-    let row = row.ok_or_else(|| Problem::not_found("agent"))?;
-    let mut shown = profile(&row);
-    shown["endpoint_url"] = json!(row.endpoint);
-    if let (Some(shown), Some(secrets)) = (shown.as_object_mut(), value.as_object_mut()) {
-        shown.append(secrets);
-    }
-    Ok(Json(shown))
-}
-
-/// The match that an accepted command opened.
-pub(super) fn opened(events: &[Event]) -> Option<arena_schema::id::MatchId> {
-    events.iter().find_map(|event| match event {
-        Event::MatchOpened(opened) => Some(opened.id),
-        _ => None,
-    })
+    once.act(&arena, submissions, Answer::new(StatusCode::OK, &shown)).await
 }
 
 /// Whether a deadline may be asked for.

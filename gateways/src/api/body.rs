@@ -11,43 +11,46 @@ use serde::de::DeserializeOwned;
 /// The longest body that a route of the API reads.
 pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// A JSON body of this shape. An empty one is an empty object.
+/// A JSON body of this shape, where no `Idempotency-Key` is honoured (`/dev`).
 pub(super) struct Body<T>(pub(super) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let bytes = Bytes::from_request(request, state).await.map_err(|why| {
-            if why.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                let detail = format!("The body is longer than {BODY_BYTES_MAX} bytes.");
-                Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
-            } else {
-                Problem::new(
-                    StatusCode::BAD_REQUEST,
-                    "body_unreadable",
-                    format!("The body did not arrive whole: {why}."),
-                )
-            }
-        })?;
-        let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes.as_ref() };
-        let is_object = bytes.trim_ascii_start().starts_with(b"{");
-        if !is_object && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
-            let detail = "The body is JSON, but no object.";
-            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_body", detail));
-        }
-        serde_json::from_slice(bytes).map(Self).map_err(|why| {
-            if why.is_data() {
-                Problem::new(
-                    StatusCode::UNPROCESSABLE_ENTITY,
-                    "invalid_body",
-                    format!("The body does not fit: {why}."),
-                )
-            } else {
-                Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("The body is not JSON: {why}."))
-            }
-        })
+        read(request, state).await.and_then(|bytes| parse(&bytes)).map(Self)
     }
+}
+
+/// A body as received.
+pub(super) async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    Bytes::from_request(request, state).await.map_err(|why| {
+        if why.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            let detail = format!("The body is longer than {BODY_BYTES_MAX} bytes.");
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+        } else {
+            let detail = format!("The body did not arrive whole: {why}.");
+            Problem::new(StatusCode::BAD_REQUEST, "body_unreadable", detail)
+        }
+    })
+}
+
+/// A body's JSON. An empty one is an empty object.
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let bytes = if bytes.trim_ascii().is_empty() { b"{}" } else { bytes };
+    let is_object = bytes.trim_ascii_start().starts_with(b"{");
+    if !is_object && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
+        let detail = "The body is JSON, but no object.";
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_body", detail));
+    }
+    serde_json::from_slice(bytes).map_err(|why| {
+        if why.is_data() {
+            let detail = format!("The body does not fit: {why}.");
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_body", detail)
+        } else {
+            Problem::new(StatusCode::BAD_REQUEST, "invalid_json", format!("The body is not JSON: {why}."))
+        }
+    })
 }
 
 /// What stands in the place of a route's one variable.

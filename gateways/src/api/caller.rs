@@ -47,7 +47,8 @@ impl OptionalFromRequestParts<Arena> for Caller {
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// The secret that a request shows.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, key) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let key = key.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !key.is_empty()).then_some(key)

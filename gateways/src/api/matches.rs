@@ -2,11 +2,17 @@
 
 use super::{
     InPath,
-    agents::{deadline_ms, named as named_agent, opened},
-    body::Body,
+    agents::{deadline_ms, named as named_agent},
     caller::Caller,
+    posted::{Post, Posted},
 };
-use crate::{arena::Arena, house, problem::Problem, web::replay};
+use crate::{
+    arena::Arena,
+    house,
+    idempotency::{Answer, Done, Once, Route},
+    problem::Problem,
+    web::replay,
+};
 use arena_engine::games::GameCode;
 use arena_journal::{Submission, vault::random};
 use arena_schema::{
@@ -27,12 +33,16 @@ pub(super) struct Practising {
     opponent: Option<String>,
 }
 
+impl Posted for Practising {
+    const ROUTE: Route = Route::Practice;
+    type Who = Caller;
+}
+
 /// `POST /practice`: an unrated match against a house agent, at once.
 pub(super) async fn practice(
     State(arena): State<Arena>,
-    caller: Caller,
-    Body(body): Body<Practising>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+    Post { who: caller, body, once }: Post<Practising>,
+) -> Result<Done, Problem> {
     let game = game(body.game.as_deref().unwrap_or(GameCode::Connect4.name()))?;
     let named = body.opponent.as_deref().unwrap_or(PRACTICE_OPPONENT);
     let housed = house::by_name(named).ok_or_else(|| {
@@ -42,7 +52,8 @@ pub(super) async fn practice(
     })?;
     let opponent = named_agent(&arena, housed.slug)?;
     let deadline_ms = deadline_ms(None, arena.settings().agentarena.deadline_ms)?;
-    open(&arena, caller, opponent, game, First::BySeed, false, deadline_ms).await
+    let terms = Terms { opponent, game, first: First::BySeed, rated: false, deadline_ms };
+    open(&arena, caller, terms, once).await
 }
 
 #[derive(Deserialize)]
@@ -55,13 +66,17 @@ pub(super) struct Challenging {
     first: Option<String>,
 }
 
+impl Posted for Challenging {
+    const ROUTE: Route = Route::Matches;
+    type Who = Caller;
+}
+
 /// `POST /api/v1/matches`: a challenge, which opens at once. Against another agent it is rated unless the body says otherwise;
 /// against the house never.
 pub(super) async fn challenge(
     State(arena): State<Arena>,
-    caller: Caller,
-    Body(body): Body<Challenging>,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+    Post { who: caller, body, once }: Post<Challenging>,
+) -> Result<Done, Problem> {
     let missing = |field, what| Problem::field(field, "missing_field", format!("Give {what} as `{field}`."));
     let game = game(body.game.as_deref().ok_or_else(|| missing("game", "the game's name"))?)?;
     let named = body.opponent.as_deref().ok_or_else(|| missing("opponent", "the opponent's slug"))?;
@@ -86,32 +101,33 @@ pub(super) async fn challenge(
         }
     };
     let deadline_ms = deadline_ms(body.deadline_ms, arena.settings().agentarena.deadline_ms)?;
-    open(&arena, caller, opponent, game, first, rated, deadline_ms).await
+    open(&arena, caller, Terms { opponent, game, first, rated, deadline_ms }, once).await
 }
 
-async fn open(
-    arena: &Arena,
-    caller: Caller,
+/// What is played, and how.
+struct Terms {
     opponent: AgentKey,
     game: GameCode,
     first: First,
     rated: bool,
     deadline_ms: u32,
-) -> Result<(StatusCode, Json<Value>), Problem> {
+}
+
+async fn open(arena: &Arena, caller: Caller, terms: Terms, once: Once) -> Result<Done, Problem> {
+    let id = MatchId::from_random(arena.partition(), random());
     let command = OpenMatch {
-        id: MatchId::from_random(arena.partition(), random()),
-        game: id::GameCode(game.as_u16()),
-        players: [caller.agent, opponent],
-        first,
-        rated,
-        deadline_ms,
+        id,
+        game: id::GameCode(terms.game.as_u16()),
+        players: [caller.agent, terms.opponent],
+        first: terms.first,
+        rated: terms.rated,
+        deadline_ms: terms.deadline_ms,
         seed: Seed(random()),
     };
-    let events = arena.submit(Submission::new(command).by(caller.credential)).await?;
-    let id = opened(&events).ok_or_else(|| Problem::internal("an accepted challenge opened no match"))?;
     let id = id.to_uuid();
     let body = json!({"match_id": id.to_string(), "replay_url": format!("{}/m/{id}", arena.public_url())});
-    Ok((StatusCode::CREATED, Json(body)))
+    let answer = Answer::new(StatusCode::CREATED, &body);
+    once.act(arena, vec![Submission::new(command).by(caller.credential)], answer).await
 }
 
 fn game(name: &str) -> Result<GameCode, Problem> {

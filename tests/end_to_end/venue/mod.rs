@@ -6,4 +6,5 @@ mod credentials;
 mod endpoints;
 mod errors;
 mod names;
+mod repeats;
 mod turns;
