@@ -13,17 +13,21 @@
 pub mod codec;
 pub mod command;
 pub mod event;
+mod family;
 pub mod hash;
 pub mod id;
 mod moves;
+pub mod public;
 pub mod record;
 mod rejection;
 mod seat;
+pub mod subject;
 mod text;
 mod time;
 
 pub use command::Command;
 pub use event::Event;
+pub use family::Family;
 pub use hash::Hash;
 pub use moves::{MOVE_BYTES_MAX, Move};
 pub use rejection::Rejection;

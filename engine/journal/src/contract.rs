@@ -126,8 +126,8 @@ pub(crate) fn a_read_begins_where_it_is_asked_and_ends_when_told(store: &Store) 
     assert_eq!(read(7, 99), [7, 8, 9]);
     assert_eq!(read(4, 2), [4, 5]);
     assert_eq!(read(0, 1), [1]);
-    assert_eq!(read(10, 99), []);
-    assert_eq!(read(u64::MAX, 99), []);
+    assert!(read(10, 99).is_empty());
+    assert!(read(u64::MAX, 99).is_empty());
     assert_eq!(read(1, 99).len(), 9, "a reader may be used again");
 }
 

@@ -13,6 +13,7 @@ mod clock;
 mod data_dir;
 mod journal;
 mod memory;
+mod public;
 pub mod sequencer;
 mod sqlite;
 pub mod texts;
@@ -30,6 +31,7 @@ pub use clock::{Clock, StillClock};
 pub use data_dir::{DataDir, DataDirError};
 pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
+pub use public::{PublicError, PublicEvents};
 pub use sequencer::{
     Answered, Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError,
     StartOptions, Stopped, Submission, SubmitError,
