@@ -30,7 +30,7 @@ impl Stand {
 
 impl Names for Stand {
     fn agent(&self, key: AgentKey) -> Option<AgentNamed<'_>> {
-        let handle = &self.handles[key.slot as usize % 2 ^ 1];
+        let handle = &self.handles[usize::from(key.slot.is_multiple_of(2))];
         let protocol = if key.slot % 2 == 1 { Protocol::AgentArena } else { Protocol::House };
         Some(AgentNamed { handle, protocol, challenges: ChallengePolicy::Open })
     }
@@ -161,7 +161,7 @@ fn no_public_form_tells_of_a_secret_a_text_an_address_or_a_process() {
                 hidden.extend(event.endpoint.iter().map(|text| hex(&text.commitment.0)));
             }
             Event::EndpointSet(event) => {
-                hidden.extend(event.endpoint.iter().map(|text| hex(&text.commitment.0)))
+                hidden.extend(event.endpoint.iter().map(|text| hex(&text.commitment.0)));
             }
             Event::SequencerAnnounced(event) => hidden.push(hex(&event.incarnation.0)),
             Event::LineageBegun(event) => hidden.push(hex(&event.hash.0)),

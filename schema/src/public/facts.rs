@@ -82,16 +82,12 @@ pub struct PublicEvent {
     pub json: String,
 }
 
-/// Serializes what has a text form as that.
-fn text<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
-}
+/// What has a text form, as that in JSON.
+struct Shown<T>(T);
 
-/// As [`text`], where there is something.
-fn text_or_null<T: Display, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(value) => text(value, serializer),
-        None => serializer.serialize_none(),
+impl<T: Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
     }
 }
 
@@ -125,12 +121,9 @@ impl Display for ProfilePath<'_> {
 /// Who sits where, as a replay has it, without the name for display.
 #[derive(Serialize)]
 struct Player<'a> {
-    #[serde(serialize_with = "text")]
-    seat: Seat,
-    #[serde(serialize_with = "text")]
-    agent: &'a Handle,
-    #[serde(serialize_with = "text")]
-    protocol: Protocol,
+    seat: Shown<Seat>,
+    agent: Shown<&'a Handle>,
+    protocol: Shown<Protocol>,
 }
 
 #[derive(Serialize)]
@@ -144,100 +137,75 @@ enum Facts<'a> {
         rules_version: u32,
     },
     LineageBegun {
-        #[serde(serialize_with = "text")]
-        lineage: Lineage,
+        lineage: Shown<Lineage>,
         last_record_in_common: u64,
     },
     AgentRegistered {
-        #[serde(serialize_with = "text")]
-        agent: &'a Handle,
-        #[serde(serialize_with = "text")]
-        public_slug: PublicSlug,
-        #[serde(serialize_with = "text")]
-        protocol: Protocol,
-        #[serde(serialize_with = "text")]
-        connection_method: ConnectionMethod,
-        #[serde(serialize_with = "text")]
-        challenges: ChallengePolicy,
-        #[serde(serialize_with = "text")]
-        profile: ProfilePath<'a>,
+        agent: Shown<&'a Handle>,
+        public_slug: Shown<PublicSlug>,
+        protocol: Shown<Protocol>,
+        connection_method: Shown<ConnectionMethod>,
+        challenges: Shown<ChallengePolicy>,
+        profile: Shown<ProfilePath<'a>>,
     },
     EndpointSet {
-        #[serde(serialize_with = "text")]
-        agent: &'a Handle,
-        #[serde(serialize_with = "text")]
-        challenges: ChallengePolicy,
+        agent: Shown<&'a Handle>,
+        challenges: Shown<ChallengePolicy>,
     },
     MatchOpened {
-        #[serde(serialize_with = "text")]
-        match_id: MatchText,
+        match_id: Shown<MatchText>,
         game: &'static str,
         rated: bool,
         rules_version: u32,
         deadline_ms: u32,
         players: [Player<'a>; 2],
-        #[serde(serialize_with = "text")]
-        replay: ReplayPath,
+        replay: Shown<ReplayPath>,
     },
     MovePlayed {
-        #[serde(serialize_with = "text")]
-        match_id: MatchText,
+        match_id: Shown<MatchText>,
         game: &'static str,
-        #[serde(serialize_with = "text")]
-        seat: Seat,
-        #[serde(serialize_with = "text")]
-        agent: &'a Handle,
+        seat: Shown<Seat>,
+        agent: Shown<&'a Handle>,
         move_number: u16,
         #[serde(skip_serializing_if = "Option::is_none")]
         r#move: Option<String>,
         latency_ms: u32,
         /// Where something was said of the move: the address that shows it.
-        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "text_or_null")]
-        reason_at: Option<ReplayPath>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason_at: Option<Shown<ReplayPath>>,
     },
     StrikeRecorded {
-        #[serde(serialize_with = "text")]
-        match_id: MatchText,
+        match_id: Shown<MatchText>,
         game: &'static str,
-        #[serde(serialize_with = "text")]
-        seat: Seat,
-        #[serde(serialize_with = "text")]
-        agent: &'a Handle,
+        seat: Shown<Seat>,
+        agent: Shown<&'a Handle>,
         move_number: u16,
         #[serde(skip_serializing_if = "Option::is_none")]
         r#move: Option<String>,
-        #[serde(serialize_with = "text")]
-        cause: StrikeCause,
+        cause: Shown<StrikeCause>,
         strikes: u8,
         latency_ms: u32,
         status: Option<u16>,
     },
     MatchEnded {
-        #[serde(serialize_with = "text")]
-        match_id: MatchText,
+        match_id: Shown<MatchText>,
         game: &'static str,
         rated: bool,
         status: &'static str,
         players: [Player<'a>; 2],
-        #[serde(serialize_with = "text_or_null")]
-        winner: Option<Seat>,
-        #[serde(serialize_with = "text")]
-        reason: EndReason,
-        #[serde(serialize_with = "text")]
-        replay: ReplayPath,
+        winner: Option<Shown<Seat>>,
+        reason: Shown<EndReason>,
+        replay: Shown<ReplayPath>,
     },
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
-    #[serde(serialize_with = "text")]
-    id: EventId,
+    id: Shown<EventId>,
     at: String,
-    #[serde(serialize_with = "text")]
-    family: Family,
+    family: Shown<Family>,
     kind: &'static str,
-    #[serde(serialize_with = "text")]
-    key: Key<'a>,
+    key: Shown<Key<'a>>,
     #[serde(flatten)]
     facts: Facts<'a>,
 }
@@ -258,7 +226,8 @@ pub fn public_event(
     assert_eq!(decision.audience, Audience::Public, "{} has facts and is not public", decision.name);
     let (family, kind) = (decision.family(), decision.name);
     let subject = subject::event(id.partition, family, kind, &key);
-    let line = Line { id, at: rfc3339_ms(at), family, kind, key, facts };
+    let line =
+        Line { id: Shown(id), at: rfc3339_ms(at), family: Shown(family), kind, key: Shown(key), facts };
     let json = serde_json::to_string(&line).expect("texts and integers are written to memory");
     Ok(Some(PublicEvent { id, family, kind, subject, json }))
 }
@@ -290,18 +259,20 @@ impl<'a, N: Names> Look<'a, N> {
                 (Key::None, Facts::RulesActivated { rules_version: event.version.0 })
             }
             Event::LineageBegun(event) => {
-                let facts =
-                    Facts::LineageBegun { lineage: event.lineage, last_record_in_common: event.number.0 };
+                let facts = Facts::LineageBegun {
+                    lineage: Shown(event.lineage),
+                    last_record_in_common: event.number.0,
+                };
                 (Key::None, facts)
             }
             Event::AgentRegistered(event) => {
                 let facts = Facts::AgentRegistered {
-                    agent: &event.handle,
-                    public_slug: event.public_slug,
-                    protocol: event.protocol,
-                    connection_method: event.method,
-                    challenges: event.challenges,
-                    profile: ProfilePath(&event.handle),
+                    agent: Shown(&event.handle),
+                    public_slug: Shown(event.public_slug),
+                    protocol: Shown(event.protocol),
+                    connection_method: Shown(event.method),
+                    challenges: Shown(event.challenges),
+                    profile: Shown(ProfilePath(&event.handle)),
                 };
                 (Key::Agent(&event.handle), facts)
             }
@@ -310,7 +281,8 @@ impl<'a, N: Names> Look<'a, N> {
                 if agent.challenges == event.challenges {
                     return Ok(None);
                 }
-                let facts = Facts::EndpointSet { agent: agent.handle, challenges: event.challenges };
+                let facts =
+                    Facts::EndpointSet { agent: Shown(agent.handle), challenges: Shown(event.challenges) };
                 (Key::Agent(agent.handle), facts)
             }
             Event::MatchOpened(event) => (Key::Match(event.id), self.opened(rules, event)?),
@@ -323,27 +295,27 @@ impl<'a, N: Names> Look<'a, N> {
 
     fn opened(&self, rules: RulesVersion, event: &MatchOpened) -> Result<Facts<'a>, Unnamed> {
         Ok(Facts::MatchOpened {
-            match_id: MatchText(event.id),
+            match_id: Shown(MatchText(event.id)),
             game: self.game(event.game)?,
             rated: event.rated,
             rules_version: rules.0,
             deadline_ms: event.deadline_ms,
             players: self.players(event.seats)?,
-            replay: ReplayPath(event.id),
+            replay: Shown(ReplayPath(event.id)),
         })
     }
 
     fn played(&self, event: &MovePlayed) -> Result<(Key<'a>, Facts<'a>), Unnamed> {
         let named = self.open_match(event.key)?;
         let facts = Facts::MovePlayed {
-            match_id: MatchText(named.id),
+            match_id: Shown(MatchText(named.id)),
             game: self.game(named.game)?,
-            seat: event.seat,
-            agent: self.agent(named.seats[event.seat.index()])?.handle,
+            seat: Shown(event.seat),
+            agent: Shown(self.agent(named.seats[event.seat.index()])?.handle),
             move_number: event.ply,
             r#move: self.names.move_text(named.game, &event.mv),
             latency_ms: event.latency_ms,
-            reason_at: event.reason.map(|_| ReplayPath(named.id)),
+            reason_at: event.reason.map(|_| Shown(ReplayPath(named.id))),
         };
         Ok((Key::Match(named.id), facts))
     }
@@ -351,13 +323,13 @@ impl<'a, N: Names> Look<'a, N> {
     fn struck(&self, event: &StrikeRecorded) -> Result<(Key<'a>, Facts<'a>), Unnamed> {
         let named = self.open_match(event.key)?;
         let facts = Facts::StrikeRecorded {
-            match_id: MatchText(named.id),
+            match_id: Shown(MatchText(named.id)),
             game: self.game(named.game)?,
-            seat: event.seat,
-            agent: self.agent(named.seats[event.seat.index()])?.handle,
+            seat: Shown(event.seat),
+            agent: Shown(self.agent(named.seats[event.seat.index()])?.handle),
             move_number: event.ply,
             r#move: event.mv.and_then(|mv| self.names.move_text(named.game, &mv)),
-            cause: event.cause,
+            cause: Shown(event.cause),
             strikes: event.strikes,
             latency_ms: event.latency_ms,
             status: event.status,
@@ -368,14 +340,14 @@ impl<'a, N: Names> Look<'a, N> {
     fn ended(&self, event: &MatchEnded) -> Result<(Key<'a>, Facts<'a>), Unnamed> {
         let named = self.open_match(event.key)?;
         let facts = Facts::MatchEnded {
-            match_id: MatchText(named.id),
+            match_id: Shown(MatchText(named.id)),
             game: self.game(named.game)?,
             rated: named.rated,
             status: if event.reason == EndReason::Void { "void" } else { "finished" },
             players: self.players(named.seats)?,
-            winner: event.winner,
-            reason: event.reason,
-            replay: ReplayPath(named.id),
+            winner: event.winner.map(Shown),
+            reason: Shown(event.reason),
+            replay: Shown(ReplayPath(named.id)),
         };
         Ok((Key::Match(named.id), facts))
     }
@@ -383,7 +355,7 @@ impl<'a, N: Names> Look<'a, N> {
     fn players(&self, seats: [AgentKey; 2]) -> Result<[Player<'a>; 2], Unnamed> {
         let player = |seat: Seat| {
             let named = self.agent(seats[seat.index()])?;
-            Ok(Player { seat, agent: named.handle, protocol: named.protocol })
+            Ok(Player { seat: Shown(seat), agent: Shown(named.handle), protocol: Shown(named.protocol) })
         };
         Ok([player(Seat::First)?, player(Seat::Second)?])
     }

@@ -7,6 +7,7 @@ mod faults;
 mod flips;
 mod golden;
 mod outcomes;
+mod public;
 mod queue;
 mod restart;
 mod time;
