@@ -4,10 +4,7 @@
 //! The fold keeps its own small tables, so that it holds no lock of the state and a match has its name also in the event that
 //! frees its place. It begins behind any record, given the state of that record, and comes to the same bytes from there.
 
-use arena_engine::{
-    Emitted, State,
-    games::{self, GAMES},
-};
+use arena_engine::{Emitted, State, games};
 use arena_schema::{
     Event, Move,
     event::matches::MatchOpened,
@@ -206,6 +203,7 @@ const fn shows_moves_at_once(game: games::GameCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arena_engine::games::GAMES;
 
     #[test]
     fn every_game_has_a_name_and_a_code_that_records_have() {

@@ -47,18 +47,18 @@ fn public(steps: &[Step]) -> Vec<PublicEvent> {
     steps.iter().flat_map(|step| fold.follow(&step.header, &step.events).unwrap()).collect()
 }
 
-fn text(of: u8) -> Option<TextRef> {
-    Some(TextRef { commitment: Commitment([of; 32]), size: 11 })
+fn text(of: u8) -> TextRef {
+    TextRef { commitment: Commitment([of; 32]), size: 11 }
 }
 
 /// An agent that we post to, with a secret, an address and a name that nobody may see.
 fn posted(at: u64, handle: &str) -> RegisterAgent {
     RegisterAgent {
         handle: Handle::parse(handle).unwrap(),
-        name: text(0xc0 + at as u8),
+        name: Some(text(0xc0 + at as u8)),
         protocol: Protocol::AgentArena,
         method: ConnectionMethod::RemoteEndpoint,
-        endpoint: text(0xd0 + at as u8),
+        endpoint: Some(text(0xd0 + at as u8)),
         ..register(at)
     }
 }
@@ -105,14 +105,14 @@ fn match_won() -> Vec<EncodedRecord> {
         turn: play.asked(),
         cause: StrikeCause::Status,
         status: Some(503),
-        excerpt: text(0xe0),
+        excerpt: Some(text(0xe0)),
         nonce: Some(Nonce([0xee; 16])),
         latency_ms: 31,
     };
     play.record(vec![strike.into()]);
     for column in [3, 0, 3, 0, 3, 0] {
         let turn = play.asked();
-        let said = if turn.ply == 1 { text(0xe1) } else { None };
+        let said = if turn.ply == 1 { Some(text(0xe1)) } else { None };
         play.record(vec![SubmitMove { reason: said, ..submit_move(turn, column) }.into()]);
     }
     let turn = play.asked();
@@ -237,8 +237,8 @@ fn eventful() -> Vec<EncodedRecord> {
         SetEndpoint { agent: agent_key(agent), endpoint, challenges }.into()
     };
     play.record(vec![
-        set(2, text(0xf0), None),
-        set(2, text(0xf1), Some(ChallengePolicy::None)),
+        set(2, Some(text(0xf0)), None),
+        set(2, Some(text(0xf1)), Some(ChallengePolicy::None)),
         set(2, None, Some(ChallengePolicy::None)),
         set(2, None, Some(ChallengePolicy::Open)),
         RotateCredential {
@@ -261,14 +261,14 @@ fn eventful() -> Vec<EncodedRecord> {
     // Nobody comes for a turn: the agenda ends it, three times.
     for _ in 0..3 {
         play.writer.late_us += 16_000_000;
-        play.record(vec![set(3, text(0xf3), None)]);
+        play.record(vec![set(3, Some(text(0xf3)), None)]);
     }
     play.by_sequencer(AnnounceSequencer { incarnation: Incarnation([2; 16]), outage_us: 900 });
     play.by_sequencer(AnnounceGateway { incarnation: Incarnation([2; 16]), rules_known: RulesVersion(1) });
     play.by_sequencer(GatewayGone { incarnation: Incarnation([2; 16]) });
     let illegal = SubmitMove {
         mv: Move::from_byte(9),
-        excerpt: Some(Box::new(text(0xf4).unwrap())),
+        excerpt: Some(Box::new(text(0xf4))),
         ..submit_move(play.turn(1), 0)
     };
     play.record(vec![illegal.into()]);
@@ -419,17 +419,17 @@ fn no_secret_no_text_and_no_address_shows() {
                         hidden.insert(hex::encode(event.credential.hash.0));
                     }
                     Event::EndpointSet(event) => {
-                        hidden.extend(event.endpoint.iter().map(|it| hex::encode(it.commitment.0)))
+                        hidden.extend(event.endpoint.iter().map(|it| hex::encode(it.commitment.0)));
                     }
                     Event::MatchOpened(event) => {
                         open.insert(event.id.to_uuid().to_string());
                         hidden.extend([hex::encode(event.seed.0), hex::encode(event.accepted.0)]);
                     }
                     Event::MovePlayed(event) => {
-                        hidden.extend(event.reason.iter().map(|it| hex::encode(it.commitment.0)))
+                        hidden.extend(event.reason.iter().map(|it| hex::encode(it.commitment.0)));
                     }
                     Event::StrikeRecorded(event) => {
-                        hidden.extend(event.excerpt.iter().map(|it| hex::encode(it.commitment.0)))
+                        hidden.extend(event.excerpt.iter().map(|it| hex::encode(it.commitment.0)));
                     }
                     Event::LineageBegun(event) => {
                         open.insert(event.lineage.to_string());
