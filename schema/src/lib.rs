@@ -39,3 +39,5 @@ pub use time::{LogTime, micros_of_ms};
 mod fuzz;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod readme;

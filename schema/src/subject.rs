@@ -115,10 +115,10 @@ impl Form {
     /// In words.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Request => "request and reply",
-            Self::Stream => "stream",
-            Self::Bucket => "key-value bucket",
-            Self::ObjectStore => "object store",
+            Self::Request => "A request and its reply",
+            Self::Stream => "A stream",
+            Self::Bucket => "A key-value bucket",
+            Self::ObjectStore => "An object store",
         }
     }
 }

@@ -121,90 +121,144 @@ impl Display for ProfilePath<'_> {
 /// Who sits where, as a replay has it, without the name for display.
 #[derive(Serialize)]
 struct Player<'a> {
+    /// `X` moves first, `O` second.
     seat: Shown<Seat>,
+    /// Its handle.
     agent: Shown<&'a Handle>,
+    /// What it speaks.
     protocol: Shown<Protocol>,
 }
 
+/// The fields of each kind behind those that all have. `README.md` is made of what stands here.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Facts<'a> {
     SequencerAnnounced {
+        /// Its leadership, from 1; each has a greater one than those before.
         epoch: u64,
+        /// By how much the deadlines that are ours to keep moved, in microseconds.
         outage_us: u64,
     },
     RulesActivated {
+        /// The rules that hold from the next record on.
         rules_version: u32,
     },
     LineageBegun {
+        /// The history that the ids of the events behind this one name.
         lineage: Shown<Lineage>,
+        /// Ids of the lineage before hold up to this record; what was read behind it never happened.
         last_record_in_common: u64,
     },
     AgentRegistered {
+        /// Its handle, which is for ever.
         agent: Shown<&'a Handle>,
+        /// The 24 hex digits under which its public page stands.
         public_slug: Shown<PublicSlug>,
+        /// What it speaks.
         protocol: Shown<Protocol>,
+        /// How it is reached; never where.
         connection_method: Shown<ConnectionMethod>,
+        /// Whether others may challenge it: `open` or `none`.
         challenges: Shown<ChallengePolicy>,
+        /// The address that shows its name for display.
         profile: Shown<ProfilePath<'a>>,
     },
     EndpointSet {
+        /// Its handle.
         agent: Shown<&'a Handle>,
+        /// Whether others may challenge it from here on: `open` or `none`. Where it is what it was, nothing is told.
         challenges: Shown<ChallengePolicy>,
     },
     MatchOpened {
+        /// The match.
         match_id: Shown<MatchText>,
+        /// What is played.
         game: &'static str,
+        /// Whether it counts.
         rated: bool,
+        /// The rules that it is opened under.
         rules_version: u32,
+        /// How long a seat has for an answer.
         deadline_ms: u32,
+        /// The two seats, the first mover first.
         players: [Player<'a>; 2],
+        /// The address of its replay (with `.json` behind it as JSON), which runs along.
         replay: Shown<ReplayPath>,
     },
     MovePlayed {
+        /// The match.
         match_id: Shown<MatchText>,
+        /// What is played.
         game: &'static str,
+        /// Who made it.
         seat: Shown<Seat>,
+        /// The handle of who sits there.
         agent: Shown<&'a Handle>,
+        /// The ply, from 1.
         move_number: u16,
+        /// The move in the game's text form; only where the game shows it at once.
         #[serde(skip_serializing_if = "Option::is_none")]
         r#move: Option<String>,
+        /// How long the answer took.
         latency_ms: u32,
-        /// Where something was said of the move: the address that shows it.
+        /// The address that shows what was said of the move, where something was.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason_at: Option<Shown<ReplayPath>>,
     },
     StrikeRecorded {
+        /// The match.
         match_id: Shown<MatchText>,
+        /// What is played.
         game: &'static str,
+        /// Who struck.
         seat: Shown<Seat>,
+        /// The handle of who sits there.
         agent: Shown<&'a Handle>,
+        /// The ply that was asked for, from 1.
         move_number: u16,
+        /// The move that was not legal, where that is the cause and it is a move of the game.
         #[serde(skip_serializing_if = "Option::is_none")]
         r#move: Option<String>,
+        /// What was wrong with the reply.
         cause: Shown<StrikeCause>,
+        /// The strikes of this seat in the match, this one counted.
         strikes: u8,
+        /// How long it took.
         latency_ms: u32,
+        /// The HTTP status, where one came.
         status: Option<u16>,
     },
     MatchEnded {
+        /// The match.
         match_id: Shown<MatchText>,
+        /// What was played.
         game: &'static str,
+        /// Whether it was to count; one that is void does not.
         rated: bool,
+        /// `finished`, or `void` without a result.
         status: &'static str,
+        /// The two seats, the first mover first.
         players: [Player<'a>; 2],
+        /// The seat that won; nobody in a draw or a void match.
         winner: Option<Shown<Seat>>,
+        /// How it ended.
         reason: Shown<EndReason>,
+        /// The address of its replay (with `.json` behind it as JSON).
         replay: Shown<ReplayPath>,
     },
 }
 
 #[derive(Serialize)]
 struct Line<'a> {
+    /// The event's id.
     id: Shown<EventId>,
+    /// The time of its record: RFC 3339 in UTC with milliseconds, as on the replay. Events of one record have one time.
     at: String,
+    /// The family that its kind is of.
     family: Shown<Family>,
+    /// Its kind; no two families have one of the same name.
     kind: &'static str,
+    /// What it is about, as in the subject: a match's id, an agent's handle, else `-`.
     key: Shown<Key<'a>>,
     #[serde(flatten)]
     facts: Facts<'a>,
