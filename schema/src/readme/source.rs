@@ -64,7 +64,8 @@ pub(super) fn plain(doc: &str) -> String {
             }
             None => behind,
         };
-        text += &format!("{before}`{}`", name.rsplit("crate::").next().unwrap_or(name));
+        let name = name.rsplit("crate::").next().unwrap_or(name);
+        text.extend([before, "`", name, "`"]);
         rest = behind;
     }
     (text + rest).replace('|', "\\|")

@@ -80,6 +80,13 @@ fn of(written: &str) -> String {
     }
 }
 
+/// The types that fields have.
+fn named_in(fields: &[Field], names: &mut BTreeSet<String>) {
+    for field in fields {
+        named(&field.of, names);
+    }
+}
+
 /// The types that a type is made of.
 fn named(written: &str, names: &mut BTreeSet<String>) {
     let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
@@ -127,7 +134,7 @@ pub(super) fn all_types() -> String {
     for words in [Words::commands(), Words::events()] {
         for kind in &words.kinds {
             if let Shape::Fields(fields) = words.body(kind).shape {
-                fields.iter().for_each(|field| named(&field.of, &mut wanted));
+                named_in(&fields, &mut wanted);
             }
         }
     }
@@ -136,7 +143,7 @@ pub(super) fn all_types() -> String {
         let before = wanted.len();
         for one in known.iter().filter(|one| wanted.contains(&one.name)).collect::<Vec<_>>() {
             match &one.shape {
-                Shape::Fields(fields) => fields.iter().for_each(|field| named(&field.of, &mut wanted)),
+                Shape::Fields(fields) => named_in(fields, &mut wanted),
                 Shape::One(inner) => named(inner, &mut wanted),
                 Shape::Values(_) | Shape::Bytes(_) => {}
             }
