@@ -36,7 +36,7 @@ pub enum PublicError {
 }
 
 /// Turns reduced records into the events that everybody may read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicEvents {
     partition: Partition,
     next: RecordNumber,
@@ -84,14 +84,14 @@ impl PublicEvents {
 }
 
 /// What keys stand for; as many agents as the registry has, as many matches as are open (`AGENTS_MAX`, `MATCHES_OPEN_MAX`).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Tables {
     /// By slot.
     agents: Vec<Option<Agent>>,
     matches: HashMap<MatchKey, MatchNamed>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Agent {
     generation: u32,
     handle: Handle,

@@ -313,6 +313,17 @@ fn a_fold_that_begins_behind_any_record_comes_to_the_same_bytes() {
 }
 
 #[test]
+fn a_fold_that_comes_to_a_record_knows_what_one_that_begins_there_knows() {
+    for steps in journals() {
+        let mut fold = PublicEvents::after(&steps[0].before);
+        for step in &steps {
+            assert!(fold == PublicEvents::after(&step.before), "before record {}", step.header.number);
+            fold.follow(&step.header, &step.events).unwrap();
+        }
+    }
+}
+
+#[test]
 fn ids_count_all_events_of_a_command_also_those_that_are_not_public() {
     for steps in journals() {
         // Counted here anew: each event's place among those of its command.
@@ -375,6 +386,9 @@ fn an_eventful_journal_tells_what_is_public_and_nothing_else() {
         ("strike_recorded", 4),
     ];
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
+    let void = all.iter().find(|event| event.kind == "match_ended").unwrap();
+    assert!(void.json.contains(r#""status":"void","players":["#), "{}", void.json);
+    assert!(void.json.contains(r#""winner":null,"reason":"void""#), "{}", void.json);
     let of_place_1: Vec<&str> = all
         .iter()
         .filter(|event| event.id.record == RecordNumber(6) && event.family == Family::Matches)
