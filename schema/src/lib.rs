@@ -9,6 +9,7 @@
 //!   files under `tests/golden` fail when a byte moves.
 //! - No type here can hold what a person or an agent wrote, handles and model keys aside: such text is a [`TextRef`], a
 //!   commitment and a size.
+//! - What everybody may read (see [`public`]) is decided kind by kind, and shows neither such a commitment nor a hash of a secret.
 
 pub mod codec;
 pub mod command;

@@ -139,7 +139,8 @@ impl Tables {
                 },
             ),
             Event::EndpointSet(event) => {
-                if let Some(agent) = self.agents.get_mut(event.agent.slot as usize).and_then(Option::as_mut) {
+                let agent = self.agents.get_mut(event.agent.slot as usize).and_then(Option::as_mut);
+                if let Some(agent) = agent.filter(|agent| agent.generation == event.agent.generation) {
                     agent.challenges = event.challenges;
                 }
             }
