@@ -92,6 +92,29 @@ fn addresses() -> String {
     text
 }
 
+/// A name that is spelt wrongly in a permission opens nothing, or what it should not.
+#[test]
+fn the_readme_speaks_of_no_name_that_is_none() {
+    let known: Vec<String> = ADDRESSES
+        .iter()
+        .flat_map(|address| [Some(address.name), address.subject])
+        .flatten()
+        .map(|name| name.split('<').next().unwrap_or(name).trim_end_matches(['.', '_']).to_owned())
+        .collect();
+    let text = fs::read_to_string(path()).unwrap();
+    let word = |c: char| !(c.is_ascii_alphanumeric() || "_.".contains(c));
+    let names = text.split(word).map(|name| name.trim_end_matches('.'));
+    for name in names.filter(|name| name.starts_with("arena.") || name.contains("ARENA_")) {
+        let name = &name[name.find("ARENA_").unwrap_or_default()..];
+        let of_tests = name.ends_with("_PASSWORD") || name == "ARENA_README_NEW";
+        let stream = known.iter().any(|known| {
+            name.strip_prefix(known.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '_']))
+        });
+        assert!(of_tests || stream, "{name}");
+    }
+}
+
 /// An address with its parts filled in.
 fn instance(address: &Address) -> String {
     let mut text = address.subject.unwrap_or(address.name).to_owned();

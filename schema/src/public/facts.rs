@@ -134,7 +134,7 @@ struct Player<'a> {
 #[serde(untagged)]
 enum Facts<'a> {
     SequencerAnnounced {
-        /// Its leadership, from 1; each has a greater one than those before.
+        /// Its leadership, from 1; never less than those before.
         epoch: u64,
         /// By how much the deadlines that are ours to keep moved, in microseconds.
         outage_us: u64,
