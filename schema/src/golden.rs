@@ -3,6 +3,7 @@
 //! samples that have none, and changes no line.
 
 mod frozen;
+pub(crate) mod public;
 pub(crate) mod samples;
 
 use crate::{

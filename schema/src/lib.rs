@@ -9,21 +9,26 @@
 //!   files under `tests/golden` fail when a byte moves.
 //! - No type here can hold what a person or an agent wrote, handles and model keys aside: such text is a [`TextRef`], a
 //!   commitment and a size.
+//! - What everybody may read (see [`public`]) is decided kind by kind, and shows neither such a commitment nor a hash of a secret.
 
 pub mod codec;
 pub mod command;
 pub mod event;
+mod family;
 pub mod hash;
 pub mod id;
 mod moves;
+pub mod public;
 pub mod record;
 mod rejection;
 mod seat;
+pub mod subject;
 mod text;
 mod time;
 
 pub use command::Command;
 pub use event::Event;
+pub use family::Family;
 pub use hash::Hash;
 pub use moves::{MOVE_BYTES_MAX, Move};
 pub use rejection::Rejection;
@@ -35,3 +40,5 @@ pub use time::{LogTime, micros_of_ms};
 mod fuzz;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod readme;

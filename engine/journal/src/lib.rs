@@ -14,6 +14,7 @@ mod data_dir;
 pub mod jetstream;
 mod journal;
 mod memory;
+mod public;
 pub mod replicated;
 pub mod sequencer;
 mod sqlite;
@@ -36,6 +37,7 @@ pub use data_dir::{DataDir, DataDirError};
 pub use jetstream::{JetStreamJournal, Nats, NatsError, NatsOptions};
 pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
+pub use public::{PublicError, PublicEvents};
 pub use sequencer::{
     Answered, Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError,
     StartOptions, Stopped, Submission, SubmitError,

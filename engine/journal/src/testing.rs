@@ -131,6 +131,8 @@ pub(crate) fn sealed_text(owner: AgentId, size: usize, dice: &mut Dice) -> (Text
 pub(crate) struct Writer {
     pub(crate) state: State,
     pub(crate) events: Vec<Emitted>,
+    /// How much later than their turn the records to come are.
+    pub(crate) late_us: u64,
     digests: [Hash; 2],
     numbers: u64,
 }
@@ -140,6 +142,7 @@ impl Writer {
         Self {
             state: State::new(PARTITION),
             events: Vec::new(),
+            late_us: 0,
             digests: [arena_engine::genesis_digest(); 2],
             numbers: 0,
         }
@@ -170,14 +173,15 @@ impl Writer {
         self.seal(&numbered)
     }
 
-    fn seal(&mut self, commands: &[(CommandHead, Command)]) -> EncodedRecord {
+    /// A record of these commands.
+    pub(crate) fn seal(&mut self, commands: &[(CommandHead, Command)]) -> EncodedRecord {
         let head = self.state.head();
         let mut bytes = Vec::new();
         for (head, command) in commands {
             encode_command(head, command, &mut bytes);
         }
         let header = Header {
-            lineage: Lineage([3; 16]),
+            lineage: self.state.lineage().unwrap_or(Lineage([3; 16])),
             partition: PARTITION,
             era: self.state.era(),
             number: head.number.next(),
@@ -185,7 +189,7 @@ impl Writer {
             digest: self.digests[0],
             digest_reaches: RecordNumber(head.number.0.saturating_sub(1)),
             epoch: Epoch(1),
-            time: LogTime(1_750_000_000_000_000 + head.number.0 * 1_000),
+            time: LogTime(1_750_000_000_000_000 + head.number.0 * 1_000 + self.late_us),
             rules: self.state.rules(),
             salt: Dice(head.number.0).bytes(),
         };

@@ -8,6 +8,7 @@ mod flips;
 mod golden;
 mod jetstream;
 mod outcomes;
+mod public;
 mod queue;
 mod replicated;
 mod restart;
