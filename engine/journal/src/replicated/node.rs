@@ -37,12 +37,14 @@ use std::{
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// How long a record is waited for before the other duties are looked at.
 const STEP: Duration = Duration::from_millis(20);
 /// Before a journal that cannot be read is read again.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How many readers one question serves.
+const READERS_MAX: usize = 65_536;
 /// How long a stop waits for what was submitted.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 
@@ -73,38 +75,31 @@ pub struct Node {
     thread: JoinHandle<Result<(), Stopped>>,
 }
 
-/// Asks the leader.
+/// Asks the leader. A clone asks with it.
 #[derive(Clone)]
 pub struct Asker {
     nats: Nats,
     partition: Partition,
     positions: watch::Receiver<RecordNumber>,
+    readers: mpsc::UnboundedSender<oneshot::Sender<RecordNumber>>,
 }
 
 impl Asker {
-    /// How far the journal may have been seen by anyone, as its leader says; none where no leader answers in time. A caller
-    /// that waits until its own position is there reads what any caller wrote before it asked.
-    pub async fn position(&self, wait: Duration) -> Option<RecordNumber> {
-        let until = Instant::now() + wait;
-        let request = Bytes::from(Request::Position.encode());
-        let subject = format!("arena.position.{}", self.partition.0);
-        loop {
-            // An answer that is older than the margin may be a deposed leader's.
-            let left = until.checked_duration_since(Instant::now())?.min(MARGIN);
-            match ask(self.nats.client(), subject.clone(), request.clone(), left).await {
-                Some(Reply::Position { record }) => return Some(record),
-                Some(_) | None => tokio::time::sleep(STEP).await,
-            }
-        }
+    fn start(nats: &Nats, partition: Partition, positions: watch::Receiver<RecordNumber>) -> Self {
+        let (readers, waiting) = mpsc::unbounded_channel();
+        nats.runtime().spawn(ask_positions(nats.client().clone(), partition, waiting));
+        Self { nats: nats.clone(), partition, positions, readers }
     }
 
-    /// Waits until this process has what any caller wrote before; false where that takes longer.
+    /// Waits until this process has what any caller wrote before, through whichever process; false where that takes longer.
     pub async fn caught_up(&self, wait: Duration) -> bool {
-        let begun = Instant::now();
-        let Some(record) = self.position(wait).await else { return false };
-        let mut positions = self.positions.clone();
-        let there = async { positions.wait_for(|position| *position >= record).await.is_ok() };
-        tokio::time::timeout(wait.saturating_sub(begun.elapsed()), there).await.unwrap_or(false)
+        let there = async {
+            let (reader, answer) = oneshot::channel();
+            self.readers.send(reader).ok()?;
+            let record = answer.await.ok()?;
+            self.positions.clone().wait_for(|position| *position >= record).await.ok().map(|_| ())
+        };
+        matches!(tokio::time::timeout(wait, there).await, Ok(Some(())))
     }
 
     /// Moves the leader's clock, where it stands still.
@@ -114,6 +109,35 @@ impl Asker {
         match ask(self.nats.client(), subject, request, STOP_WAIT).await {
             Some(Reply::Done) => Ok(()),
             other => Err(Stopped(format!("the leader did not move its clock: {other:?}"))),
+        }
+    }
+}
+
+/// Asks how far the journal may have been seen by anyone, once for all who wait: whoever comes while a question is under way
+/// waits for the next, since the answer to this one may be older than what they have to see.
+async fn ask_positions(
+    client: async_nats::Client,
+    partition: Partition,
+    mut waiting: mpsc::UnboundedReceiver<oneshot::Sender<RecordNumber>>,
+) {
+    let request = Bytes::from(Request::Position.encode());
+    let subject = format!("arena.position.{}", partition.0);
+    let mut readers = Vec::new();
+    while waiting.recv_many(&mut readers, READERS_MAX).await > 0 {
+        let record = loop {
+            readers.retain(|reader| !reader.is_closed());
+            if readers.is_empty() {
+                break RecordNumber(0);
+            }
+            // An answer that is older than the margin may be a deposed leader's.
+            match ask(&client, subject.clone(), request.clone(), MARGIN).await {
+                Some(Reply::Position { record }) => break record,
+                Some(_) | None => tokio::time::sleep(STEP).await,
+            }
+        };
+        for reader in readers.drain(..) {
+            // Who no longer waits has given up.
+            let _ = reader.send(record);
         }
     }
 }
@@ -142,7 +166,7 @@ impl Node {
         let state = replay(&journal.name(), Box::new(joined), partition, &mut followers)?;
 
         let replica = Replica::start(state, followers)?;
-        let asker = Asker { nats: nats.clone(), partition, positions: replica.position.clone() };
+        let asker = Asker::start(&nats, partition, replica.position.clone());
         let handle = Handle::new(&replica, Mover::Asks(asker.clone()));
         let stopping = Arc::new(AtomicBool::new(false));
         let leadership = if may_lead {
