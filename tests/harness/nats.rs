@@ -117,6 +117,12 @@ impl NatsServers {
         path
     }
 
+    /// Which servers have these bytes anywhere in their stores' files.
+    pub fn that_hold(&self, part: &[u8]) -> Vec<String> {
+        let stores = self.nodes.iter().filter(|node| holds(&self.folder.path().join(&node.name), part));
+        stores.map(|node| node.name.clone()).collect()
+    }
+
     /// Waits until every one that runs is ready, and a cluster has a leader that all that run follow.
     ///
     /// # Panics
@@ -332,6 +338,14 @@ fn configure(folder: &Path, count: usize, setup: &NatsSetup) -> Vec<NatsNode> {
             NatsNode { name, port, monitor_port, config, log, running: None }
         })
         .collect()
+}
+
+/// Whether a file or folder has these bytes; what goes away meanwhile has not.
+fn holds(path: &Path, part: &[u8]) -> bool {
+    if let Ok(entries) = fs::read_dir(path) {
+        return entries.flatten().any(|entry| holds(&entry.path(), part));
+    }
+    fs::read(path).is_ok_and(|bytes| bytes.windows(part.len()).any(|window| window == part))
 }
 
 /// A port of loopback that was free a moment ago.

@@ -13,3 +13,4 @@ mod queue;
 mod replicated;
 mod restart;
 mod time;
+mod vault;
