@@ -36,6 +36,9 @@ use tokio::{sync::watch, task::JoinHandle};
 /// How long a read waits until a view has what its caller wrote; then 503.
 const READ_WAIT: Duration = Duration::from_secs(5);
 
+/// A key of texts that the state does not know is left alone for so long where processes share the vault.
+const ON_ITS_WAY: Duration = Duration::from_secs(3_600);
+
 /// The partition that this process writes.
 const PARTITION: Partition = Partition(0);
 
@@ -389,7 +392,8 @@ fn open_folder(folder: &Path, key_file: &Path) -> Result<(SqliteJournal, Vault)>
     Ok((journal, vault))
 }
 
-/// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable.
+/// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable. One that
+/// is young may be on its way through another process.
 fn sweep(vault: &Vault, handle: &Handle) -> Result<()> {
     let known: std::collections::BTreeSet<String> = handle
         .state()
@@ -399,7 +403,7 @@ fn sweep(vault: &Vault, handle: &Handle) -> Result<()> {
         .map(|(_, _, agent)| TextOwner::Agent(agent.id).vault_name())
         .collect();
     for name in vault.names("agent/")? {
-        if !known.contains(&name) {
+        if !known.contains(&name) && vault.is_older_than(&name, ON_ITS_WAY)? {
             vault.destroy(&name)?;
         }
     }
