@@ -1,4 +1,5 @@
-//! The start: the journal is replayed and checked from its first record, the followers catch up, then this run is announced.
+//! The start: the journal is replayed and checked from its first record or from a snapshot, the followers catch up, then this run
+//! is announced.
 
 use super::{
     Followed, Follower, Handle, ORDERLY, Producer, Sequencer, StartError, StartOptions, Stopped,
@@ -7,9 +8,9 @@ use super::{
     submit::{Batch, Inbox, Message, Submission},
 };
 use crate::{
-    audit::Mark,
     clock::Running,
     journal::{Journal, Visit},
+    snapshot::{Beginning, Snapshots, beginning},
     texts::decode_texts,
     vault::random,
 };
@@ -17,7 +18,7 @@ use arena_engine::{RULES_NEWEST, Reduction, State, reduce};
 use arena_schema::{
     Event,
     command::system::{AnnounceGateway, GatewayGone},
-    id::{Epoch, Incarnation, Lineage, Partition, ProducerId},
+    id::{Epoch, Incarnation, Lineage, ProducerId},
     record::{CommandHead, RecordView},
 };
 use std::{
@@ -28,9 +29,14 @@ use std::{
 };
 use tokio::sync::watch;
 
-pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<Sequencer, StartError> {
+pub(super) fn start(
+    journal: Box<dyn Journal>,
+    snapshots: Option<&dyn Snapshots>,
+    options: StartOptions,
+) -> Result<Sequencer, StartError> {
     let StartOptions { partition, clock, incarnation, mut followers } = options;
-    let state = replay(journal.as_ref(), partition, &mut followers)?;
+    let beginning = beginning(journal.as_ref(), snapshots, partition, &followers);
+    let state = replay(journal.as_ref(), beginning, &mut followers)?;
     let head = *state.head();
     let gone: Vec<Incarnation> = state.producers().live().map(|(_, producer)| producer.incarnation).collect();
     if gone.contains(&incarnation) {
@@ -146,12 +152,12 @@ fn first_batch(incarnation: Incarnation, gone: Vec<Incarnation>) -> Result<(Batc
 
 fn replay(
     journal: &dyn Journal,
-    partition: Partition,
+    beginning: Beginning,
     followers: &mut [Box<dyn Follower>],
 ) -> Result<State, StartError> {
     let name = journal.name();
-    let marks: Vec<Mark> = followers.iter().filter_map(|follower| follower.mark()).collect();
-    let mut state = State::new(partition);
+    let Beginning { mut state, mut marks, .. } = beginning;
+    marks.extend(followers.iter().filter_map(|follower| follower.mark()));
     let mut reduction = Reduction::default();
     let mut failed = None;
     journal.reader()?.read(state.head().number.next(), &mut |stored| {

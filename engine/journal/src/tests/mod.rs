@@ -9,4 +9,5 @@ mod golden;
 mod outcomes;
 mod queue;
 mod restart;
+mod snapshots;
 mod time;
