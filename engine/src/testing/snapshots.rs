@@ -1,8 +1,11 @@
 //! The same records with a state that went through bytes: nothing that follows may show it.
 
 use super::Journal;
-use crate::{RULES_NEWEST, Reduction, SnapshotError, State, reduce};
-use arena_schema::{id::Partition, record::RecordView};
+use crate::{RULES_NEWEST, Reduction, SnapshotError, State, matches::Matches, reduce};
+use arena_schema::{
+    id::{AgentKey, Partition},
+    record::RecordView,
+};
 
 /// The state as bytes.
 pub(crate) fn encoded(state: &State) -> Vec<u8> {
@@ -15,6 +18,48 @@ pub(crate) fn encoded(state: &State) -> Vec<u8> {
 #[track_caller]
 pub(crate) fn decoded(bytes: &[u8]) -> State {
     State::decode_snapshot(bytes).unwrap_or_else(|why| panic!("what was encoded is a state: {why}"))
+}
+
+/// All that a state holds, told without its bytes, which would keep quiet about what they leave out. Places in the agenda's slab
+/// and how long a list of nothing is are no part of it.
+fn told(state: &State) -> String {
+    let State {
+        lineage,
+        partition,
+        era,
+        rules,
+        head,
+        digests,
+        agenda,
+        producers,
+        second_keys,
+        homes,
+        registry,
+        matches,
+    } = state;
+    let Matches { open, ids, of_agent, of_pair } = matches;
+    let counted = of_agent.iter().rposition(|open| *open > 0).map_or(&[][..], |last| &of_agent[..=last]);
+    let at_home: Vec<_> = registry
+        .agents()
+        .iter()
+        .map(|(slot, generation, _)| homes.held(AgentKey { slot, generation }))
+        .collect();
+    // The second time everything that is ours to move is behind all that is not.
+    let mut moved = agenda.clone();
+    moved.shift_ours(1 << 50);
+    let due = [agenda.clone(), moved].map(|mut agenda| {
+        let next = || agenda.first().map(|(due, entry, what)| (agenda.cancel(entry), due, what));
+        std::iter::from_fn(next).collect::<Vec<_>>()
+    });
+    let told = format!(
+        "{lineage:?} {partition:?} {era:?} {rules:?} {head:?} {digests:?} {producers:?} {second_keys:?} {at_home:?}
+         {registry:?} {open:?} {ids:?} {of_pair:?} {counted:?} {due:?}"
+    );
+    let mut parts = told.split("Entry(");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, part| {
+        told + "Entry" + part.trim_start_matches(|digit: char| digit.is_ascii_digit())
+    })
 }
 
 impl Journal {
@@ -43,6 +88,7 @@ impl Journal {
                 assert!(encoded(&through) == bytes, "the same state has the same bytes: record {at}");
                 through = decoded(&bytes);
                 if at % (self.stored.len() / 4).max(1) < every {
+                    assert_eq!(told(&through), told(&plain), "record {at}");
                     kept.push((at, bytes));
                 }
             }
