@@ -18,6 +18,7 @@ mod refusal;
 mod restart;
 mod second_process;
 mod secrets;
+mod snapshots;
 mod stop;
 mod vault;
 mod views;
