@@ -13,8 +13,9 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, Handle, Journal, MemoryJournal, Producer, Sequencer, SqliteJournal, StartOptions,
-    StillClock, Submission, TextOwner, Texts, Vault, VaultKey, vault::random,
+    Clock, DataDir, FolderSnapshots, Follower, Handle, Journal, MemoryJournal, Producer, Sequencer,
+    SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SqliteJournal, StartOptions, StillClock, Submission,
+    TextOwner, Texts, Vault, VaultKey, vault::random,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
@@ -63,6 +64,7 @@ struct Inner {
 /// What has an end.
 struct Running {
     sequencer: Sequencer,
+    snapshots: Option<SnapshotMaker>,
     referee: JoinHandle<()>,
     sweeper: JoinHandle<()>,
     stopping: watch::Sender<bool>,
@@ -114,13 +116,22 @@ impl Arena {
         let (referee_follower, docket) = referee::follow();
         followers.push(Box::new(referee_follower));
         followers.push(Box::new(expiries.clone()));
+        let snapshots = data.as_ref().map(|data| FolderSnapshots::in_data(data.path()));
+        let maker = match (&data, &snapshots) {
+            (Some(data), Some(store)) => make_snapshots(data.path(), store, &mut followers),
+            _ => None,
+        };
         let options = StartOptions {
             partition: PARTITION,
             clock: clock.clone(),
             incarnation: Incarnation(random()),
             followers,
         };
-        let sequencer = tokio::task::spawn_blocking(move || Sequencer::start(journal, options)).await??;
+        let starting = tokio::task::spawn_blocking(move || match &snapshots {
+            Some(snapshots) => Sequencer::start_from(journal, snapshots, options),
+            None => Sequencer::start(journal, options),
+        });
+        let sequencer = starting.await??;
         let (handle, producer) = (sequencer.handle().clone(), sequencer.producer());
 
         sweep(&vault, &handle)?;
@@ -138,7 +149,7 @@ impl Arena {
         };
         let (stopping, stop_seen) = watch::channel(false);
         let referee = tokio::spawn(referee::run(Arc::new(court), docket, stop_seen));
-        let running = Mutex::new(Some(Running { sequencer, referee, sweeper, stopping }));
+        let running = Mutex::new(Some(Running { sequencer, snapshots: maker, referee, sweeper, stopping }));
         let arena = Self(Arc::new(Inner {
             settings,
             public_url,
@@ -213,7 +224,12 @@ impl Arena {
         let referee = running.referee.await;
         // What it leaves is swept at the next start.
         running.sweeper.abort();
-        let stopped = tokio::task::spawn_blocking(move || running.sequencer.stop()).await?;
+        let Running { sequencer, snapshots, .. } = running;
+        let stopping = tokio::task::spawn_blocking(move || {
+            drop(snapshots);
+            sequencer.stop()
+        });
+        let stopped = stopping.await?;
         let views = self.0.views.clone();
         let closed = tokio::task::spawn_blocking(move || views.close()).await?;
         referee.context("the referee failed")?;
@@ -387,6 +403,31 @@ fn open_folder(folder: &Path, key_file: &Path) -> Result<(SqliteJournal, Vault)>
         );
     }
     Ok((journal, vault))
+}
+
+/// Makes snapshots in the folder beside the journal, which the next start begins from. Without them it takes longer, no more.
+fn make_snapshots(
+    folder: &Path,
+    store: &FolderSnapshots,
+    followers: &mut Vec<Box<dyn Follower>>,
+) -> Option<SnapshotMaker> {
+    let records = SqliteJournal::path_in(folder, PARTITION, Era(1));
+    let options = SnapshotMakerOptions {
+        partition: PARTITION,
+        store: Arc::new(store.clone()),
+        readers: Box::new(move || SqliteJournal::open_reader(&records)),
+        pace: SnapshotPace::default(),
+    };
+    match SnapshotMaker::start(options) {
+        Ok(maker) => {
+            followers.push(Box::new(maker.follower()));
+            Some(maker)
+        }
+        Err(why) => {
+            tracing::warn!(%why, "no snapshots are made: their thread cannot be started");
+            None
+        }
+    }
 }
 
 /// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable.

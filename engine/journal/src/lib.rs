@@ -1,5 +1,6 @@
 //! Where records live, and who writes them: the [`Journal`] trait with its implementations, the sequencer that is a journal's
-//! only writer, and what rides beside the records (texts) or apart from them (the vault).
+//! only writer, snapshots of the state that records make, and what rides beside the records (texts) or apart from them (the
+//! vault).
 //!
 //! Invariants:
 //! - Commands are the truth and durable before anyone is told; events are derived and stored nowhere here.
@@ -17,6 +18,7 @@ mod memory;
 mod public;
 pub mod replicated;
 pub mod sequencer;
+mod snapshot;
 mod sqlite;
 pub mod texts;
 pub mod vault;
@@ -41,6 +43,11 @@ pub use public::{PublicError, PublicEvents};
 pub use sequencer::{
     Answered, Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError,
     StartOptions, Stopped, Submission, SubmitError,
+};
+pub use snapshot::{
+    FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Snapshot, SnapshotFault,
+    SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SnapshotStoreError, Snapshots,
+    restore,
 };
 pub use sqlite::{SqliteJournal, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};

@@ -351,12 +351,7 @@ pub struct Producer {
 
 impl Producer {
     pub(crate) fn new(inbox: Inbox, id: ProducerId) -> Self {
-        Self {
-            inbox,
-            id: Arc::new(AtomicU64::new(id.0)),
-            numbers: Arc::new(AtomicU64::new(0)),
-            lease: None,
-        }
+        Self { inbox, id: Arc::new(AtomicU64::new(id.0)), numbers: Arc::new(AtomicU64::new(0)), lease: None }
     }
 
     /// The same with a lease.
