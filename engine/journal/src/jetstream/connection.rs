@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
 /// How to reach NATS, and what is asked of it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NatsOptions {
     /// `nats://HOST:PORT`; several servers with commas between.
     pub url: String,
@@ -60,6 +60,19 @@ impl NatsOptions {
             system_credentials: None,
             relaxed: false,
         }
+    }
+}
+
+impl std::fmt::Debug for NatsOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NatsOptions")
+            .field("url", &without_password(&self.url))
+            .field("replicas", &self.replicas)
+            .field("credentials", &self.credentials)
+            .field("monitor_url", &self.monitor_url)
+            .field("system_credentials", &self.system_credentials)
+            .field("relaxed", &self.relaxed)
+            .finish()
     }
 }
 
@@ -410,6 +423,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn credentials_are_a_file_of_nats_tools_or_one_line() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let read = |text: &str| {
+            let path = folder.path().join("credentials");
+            std::fs::write(&path, text).unwrap();
+            crate::testing::run(connect_options(Some(&path))).map(|_| ()).map_err(|why| why.to_string())
+        };
+        // The example of NATS' own documentation: a key of nobody's.
+        let seed = "SUACH75SWCM5D2JMJM6EKLR2WDARVGZT4QC6LX3AGHSWOMVAKERABBBRWM";
+        let file = format!(
+            "-----BEGIN NATS USER JWT-----\neyJ0eXAiOiJqd3QifQ.e30.c2ln\n------END NATS USER JWT------\n\n\
+             *** IMPORTANT: keep it secret ***\n-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+        );
+        read(&file).unwrap();
+        read("me:secret\n").unwrap();
+        for wrong in ["", "secret", "-----BEGIN NATS USER JWT-----\nme:secret"] {
+            let why = read(wrong).unwrap_err();
+            assert!(why.contains("credentials cannot be used") && !why.contains("secret"), "{why}");
+        }
+    }
+
+    #[test]
     fn a_server_older_than_the_least_is_refused() {
         for new in ["2.12.3", "2.12.10", "2.13.0-RC.1", "2.15.1", "3.0.0", "v2.14.0"] {
             assert!(check_version(new).is_ok(), "{new}");
@@ -430,5 +465,6 @@ mod tests {
     fn a_password_is_never_shown() {
         assert_eq!(without_password("nats://me:secret@one:4222,two:4222"), "nats://one:4222,two:4222");
         assert_eq!(without_password("me:secret@one"), "one");
+        assert!(!format!("{:?}", NatsOptions::new("nats://me:secret@one")).contains("secret"));
     }
 }
