@@ -325,8 +325,11 @@ fn configure(folder: &Path, count: usize, setup: &NatsSetup) -> Vec<NatsNode> {
             };
             let text = format!(
                 "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nhttp: \"127.0.0.1:{monitor_port}\"\n\
-                 log_file: {log:?}\njetstream {{ store_dir: {store:?}, sync_interval: {} }}\n{cluster}{}",
-                setup.sync_interval, setup.extra
+                 log_file: \"{}\"\njetstream {{ store_dir: \"{}\", sync_interval: {} }}\n{cluster}{}",
+                log.display(),
+                store.display(),
+                setup.sync_interval,
+                setup.extra
             );
             fs::write(&config, text).expect("the folder takes a file");
             NatsNode { name, port, monitor_port, config, log, running: None }
