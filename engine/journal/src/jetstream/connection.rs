@@ -2,7 +2,7 @@
 //! and its answer, waiting for the connection. What never does: a word of records.
 
 use async_nats::{
-    Client, ConnectOptions, Event, HeaderMap, Message,
+    Client, ConnectOptions, Event, HeaderMap, Message, RequestErrorKind,
     connection::State,
     jetstream::{self, context::ContextBuilder, message::StreamMessage, stream::RawMessageErrorKind},
 };
@@ -166,6 +166,9 @@ pub(super) enum Failure {
     /// It was refused.
     #[error("the server refuses: {0}")]
     Refused(Refusal),
+    /// Nobody was there to ask.
+    #[error("nobody answers: JetStream is not enabled there, or has no leader")]
+    Nobody,
     /// No answer: it may have been done, or may yet be.
     #[error("no answer: {0}")]
     Lost(String),
@@ -278,8 +281,11 @@ impl Nats {
         if !headers.is_empty() {
             request = request.headers(headers);
         }
-        let lost = |why: async_nats::RequestError| Failure::Lost(why.to_string());
-        self.asked(async { self.client.send_request(subject, request).await.map_err(lost) }).await
+        let fail = |why: async_nats::RequestError| match why.kind() {
+            RequestErrorKind::NoResponders => Failure::Nobody,
+            _ => Failure::Lost(why.to_string()),
+        };
+        self.asked(async { self.client.send_request(subject, request).await.map_err(fail) }).await
     }
 
     /// One question to JetStream's API, such as `STREAM.INFO.<name>`, and the answer.
