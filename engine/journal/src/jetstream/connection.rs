@@ -252,6 +252,13 @@ impl Nats {
         self.link.borrow().broken
     }
 
+    /// Until the connection has broken more often than so.
+    pub(super) async fn broken(&self, breaks: u64) {
+        let mut link = self.link.clone();
+        // Its sender lives as long as the client does: where it is gone, so is the connection.
+        let _ = link.wait_for(|link| link.broken != breaks).await;
+    }
+
     pub(super) fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
     }
@@ -259,14 +266,13 @@ impl Nats {
     /// Runs a question until it is answered or the connection breaks. Where there is no connection nothing is asked, so that
     /// nothing queues up for when there is one again.
     async fn asked<T>(&self, question: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let mut link = self.link.clone();
-        let before = link.borrow_and_update().broken;
+        let breaks = self.breaks();
         if !self.is_connected() {
             return Err(Failure::Lost("there is no connection".to_owned()));
         }
         tokio::select! {
             answer = question => answer,
-            _ = link.wait_for(|link| link.broken != before) => Err(Failure::Lost("the connection broke".to_owned())),
+            () = self.broken(breaks) => Err(Failure::Lost("the connection broke".to_owned())),
         }
     }
 

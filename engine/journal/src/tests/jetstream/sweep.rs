@@ -38,9 +38,12 @@ fn texts_of_records_that_were_never_stored_are_swept() {
     append_all(&mut one, &more[4..5]);
     fenced(later.append(&played(6, 15)[4].0, &orphans[1]));
     let before = stored();
+    assert!(bench.servers.hold(&orphans[0][0].sealed));
     let swept = one.sweep_texts().unwrap();
     assert_eq!(swept, 1);
     assert_eq!(stored(), before - 1, "what lies above the last that is named may be on its way");
+    assert!(!bench.servers.hold(&orphans[0][0].sealed), "its bytes are overwritten");
+    assert!(bench.servers.hold(&orphans[1][0].sealed));
     assert_eq!(one.sweep_texts().unwrap(), 0);
     let mut written = records;
     written.push(more[4].clone());
