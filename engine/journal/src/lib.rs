@@ -36,7 +36,7 @@ mod tests;
 pub use audit::{AuditReport, Finding, Mark, audit};
 pub use clock::{Clock, StillClock};
 pub use data_dir::{DataDir, DataDirError};
-pub use jetstream::{JetStreamJournal, Nats, NatsError, NatsOptions};
+pub use jetstream::{Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, OwnedRecord, Tail};
 pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
 pub use public::{PublicError, PublicEvents};
