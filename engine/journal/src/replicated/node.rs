@@ -254,17 +254,23 @@ impl Node {
     }
 }
 
-/// Where the local copy lies: apart from where an embedded journal would.
+/// Where the local copy of a journal that is shared lies in a data folder: apart from where an embedded journal would.
+pub fn mirror_in(data: &Path, partition: Partition) -> PathBuf {
+    SqliteJournal::path_in(&data.join("mirror"), partition, Era(1))
+}
+
+/// The same, in a folder that is there.
 fn mirror_path(data: &Path, partition: Partition) -> Result<PathBuf, StartError> {
-    let folder = data.join("mirror");
-    fs::create_dir_all(&folder).map_err(|why| {
+    let path = mirror_in(data, partition);
+    let folder = path.parent().unwrap_or(data);
+    fs::create_dir_all(folder).map_err(|why| {
         StartError::Journal(JournalError::Store {
             journal: folder.display().to_string(),
             action: "made",
             why: why.to_string(),
         })
     })?;
-    Ok(SqliteJournal::path_in(&folder, partition, Era(1)))
+    Ok(path)
 }
 
 /// What the local copy has, the journal must have.
