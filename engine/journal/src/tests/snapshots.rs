@@ -4,7 +4,8 @@
 use crate::{
     Clock, FolderSnapshots, Followed, Follower, Journal, JournalError, Mark, MemoryJournal, Reader,
     SNAPSHOTS_KEPT, SealedText, Sequencer, Snapshot, SnapshotFault, SnapshotMaker, SnapshotMakerOptions,
-    SnapshotPace, SnapshotStoreError, Snapshots, StartError, StartOptions, StillClock, Submission, restore,
+    SnapshotPace, SnapshotStoreError, Snapshots, StartError, StartOptions, StillClock, Submission,
+    restore_newest,
     snapshot::{Beginning, beginning},
     testing::{Folder, PARTITION, agent_key, open_match, played, register, rows, run},
 };
@@ -298,10 +299,10 @@ fn a_replay_begins_behind_the_newest_snapshot_that_nobody_wants_older_records_th
         assert_eq!(begins(&records, &store, after), from, "records after {after} are wanted");
     }
     assert_eq!(begins(&records, &Objects::default(), 50), None);
-    let newest = restore(&store, PARTITION, RecordNumber(u64::MAX)).unwrap();
+    let newest = restore_newest(&store, PARTITION, RecordNumber(u64::MAX)).unwrap();
     assert!(bytes_of(&newest) == bytes_of(&state_after(&records, 40)));
-    assert_eq!(restore(&store, PARTITION, RecordNumber(39)).unwrap().head().number.0, 20);
-    assert!(restore(&store, Partition(1), RecordNumber(u64::MAX)).is_none());
+    assert_eq!(restore_newest(&store, PARTITION, RecordNumber(39)).unwrap().head().number.0, 20);
+    assert!(restore_newest(&store, Partition(1), RecordNumber(u64::MAX)).is_none());
     // Without anybody who follows, all of it is reduced at once.
     let Beginning { state, from, marks } = beginning(&journal_of(&records), Some(&store), PARTITION, &[]);
     assert_eq!((state.head().number.0, from.unwrap().0, marks.len()), (60, 40, 2));
@@ -314,10 +315,10 @@ fn a_snapshot_that_is_damaged_too_new_or_anothers_is_passed_over_for_the_one_bef
         let store = kept(&records, &[20, 40]);
         spoil(&store);
         assert_eq!(begins(&records, &store, 50), Some(20));
-        assert_eq!(restore(&store, PARTITION, RecordNumber(50)).unwrap().head().number.0, 20);
+        assert_eq!(restore_newest(&store, PARTITION, RecordNumber(50)).unwrap().head().number.0, 20);
         store.remove(PARTITION, RecordNumber(20)).unwrap();
         assert_eq!(begins(&records, &store, 50), None);
-        assert!(restore(&store, PARTITION, RecordNumber(50)).is_none());
+        assert!(restore_newest(&store, PARTITION, RecordNumber(50)).is_none());
     };
     let number = RecordNumber(40);
     check(&|store| store.put(PARTITION, number, b"").unwrap());
@@ -663,7 +664,7 @@ fn a_data_folder_whose_journal_was_put_back_from_before_a_snapshot_is_refused() 
 #[ignore = "a figure, for a quiet machine"]
 fn how_long_a_start_takes_with_and_without_a_snapshot() {
     const COMMANDS: u64 = 1_000_000;
-    let records = played(240_000, 6);
+    let records = played(250_000, 6);
     let folder = Folder::new();
     drop(folder.journal());
     let (mut sql, mut commands, mut size) = (folder.sql(), 0, 0);
