@@ -25,7 +25,7 @@ pub(crate) struct Beginning {
 
 /// The state of the newest snapshot of this partition that this build can read, of a record no later than `until`. Whether the
 /// journal has that record, and with that hash, is for whoever goes on from it to check.
-pub fn restore(store: &dyn Snapshots, partition: Partition, until: RecordNumber) -> Option<State> {
+pub fn restore_newest(store: &dyn Snapshots, partition: Partition, until: RecordNumber) -> Option<State> {
     let snapshots = whole(store, partition);
     snapshots.into_iter().filter(|snapshot| snapshot.number <= until).find_map(|snapshot| {
         snapshot.restore().map_err(|why| passed_over(partition, snapshot.number, &why)).ok()

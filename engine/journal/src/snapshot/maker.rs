@@ -2,7 +2,7 @@
 //! writes. It is told how far the journal is and sleeps in between. Whatever goes wrong in it ends it alone, with a log line.
 
 use super::{
-    Snapshot, Snapshots,
+    SNAPSHOTS_KEPT, Snapshot, SnapshotStoreError, Snapshots,
     beginning::{confirm, whole},
     called,
 };
@@ -199,8 +199,8 @@ struct Work<'a> {
     growth: &'a Growth,
     state: State,
     reduction: Reduction,
-    /// Which snapshot is the newest that held.
-    newest: Option<RecordNumber>,
+    /// Which snapshots are known to be good, the newest last.
+    held: Vec<RecordNumber>,
     records_since: u64,
     bytes_since: u64,
 }
@@ -209,7 +209,7 @@ impl<'a> Work<'a> {
     fn new(options: SnapshotMakerOptions, growth: &'a Growth) -> Self {
         let state = State::new(options.partition);
         let reduction = Reduction::default();
-        Self { options, growth, state, reduction, newest: None, records_since: 0, bytes_since: 0 }
+        Self { options, growth, state, reduction, held: Vec::new(), records_since: 0, bytes_since: 0 }
     }
 
     fn run(mut self) -> Result<(), String> {
@@ -245,7 +245,7 @@ impl<'a> Work<'a> {
             let state = snapshot.restore().map_err(|why| why.to_string());
             match state.and_then(|state| confirm(reader, &snapshot).map(|()| state)) {
                 Ok(state) => {
-                    (self.state, self.newest) = (state, Some(snapshot.number));
+                    (self.state, self.held) = (state, vec![snapshot.number]);
                     return;
                 }
                 Err(why) => tracing::warn!("no snapshot is made from {}: {why}", snapshot.mark().who),
@@ -306,20 +306,19 @@ impl<'a> Work<'a> {
             }
         }
         tracing::debug!(record = number.0, bytes = bytes.len(), "a snapshot was made");
-        let before = self.newest.replace(number);
         (self.records_since, self.bytes_since) = (0, 0);
-        self.throw_away(number, before).map_err(|why| why.to_string())
+        self.held.push(number);
+        if self.held.len() > SNAPSHOTS_KEPT {
+            self.held.remove(0);
+        }
+        self.throw_away(number).map_err(|why| why.to_string())
     }
 
-    /// Keeps the newest two that held. One of a record that the journal does not have yet is not this thread's to forget.
-    fn throw_away(
-        &self,
-        newest: RecordNumber,
-        before: Option<RecordNumber>,
-    ) -> Result<(), super::SnapshotStoreError> {
+    /// Keeps those that held. One of a record that the journal does not have yet is not this thread's to forget.
+    fn throw_away(&self, newest: RecordNumber) -> Result<(), SnapshotStoreError> {
         let (store, partition) = (self.options.store.as_ref(), self.options.partition);
         for number in store.list(partition)? {
-            if number < newest && Some(number) != before {
+            if number < newest && !self.held.contains(&number) {
                 store.remove(partition, number)?;
             }
         }

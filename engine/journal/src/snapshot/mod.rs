@@ -16,7 +16,7 @@ use arena_schema::{
     id::{Era, Partition, RecordNumber, RulesVersion},
 };
 
-pub use beginning::restore;
+pub use beginning::restore_newest;
 pub(crate) use beginning::{Beginning, beginning};
 pub use maker::{
     SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
