@@ -117,10 +117,22 @@ impl NatsServers {
         path
     }
 
-    /// Which servers have these bytes anywhere in their stores' files.
-    pub fn that_hold(&self, part: &[u8]) -> Vec<String> {
-        let stores = self.nodes.iter().filter(|node| holds(&self.folder.path().join(&node.name), part));
-        stores.map(|node| node.name.clone()).collect()
+    /// Whether any file of any server holds these bytes.
+    pub fn hold(&self, bytes: &[u8]) -> bool {
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            // What goes while it is looked at holds nothing.
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                } else if fs::read(entry.path())
+                    .is_ok_and(|file| file.windows(bytes.len()).any(|it| it == bytes))
+                {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Waits until every one that runs is ready, and a cluster has a leader that all that run follow.
@@ -331,21 +343,16 @@ fn configure(folder: &Path, count: usize, setup: &NatsSetup) -> Vec<NatsNode> {
             };
             let text = format!(
                 "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nhttp: \"127.0.0.1:{monitor_port}\"\n\
-                 log_file: {log:?}\njetstream {{ store_dir: {store:?}, sync_interval: {} }}\n{cluster}{}",
-                setup.sync_interval, setup.extra
+                 log_file: \"{}\"\njetstream {{ store_dir: \"{}\", sync_interval: {} }}\n{cluster}{}",
+                log.display(),
+                store.display(),
+                setup.sync_interval,
+                setup.extra
             );
             fs::write(&config, text).expect("the folder takes a file");
             NatsNode { name, port, monitor_port, config, log, running: None }
         })
         .collect()
-}
-
-/// Whether a file or folder has these bytes; what goes away meanwhile has not.
-fn holds(path: &Path, part: &[u8]) -> bool {
-    if let Ok(entries) = fs::read_dir(path) {
-        return entries.flatten().any(|entry| holds(&entry.path(), part));
-    }
-    fs::read(path).is_ok_and(|bytes| bytes.windows(part.len()).any(|window| window == part))
 }
 
 /// A port of loopback that was free a moment ago.

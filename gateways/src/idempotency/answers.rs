@@ -2,7 +2,7 @@
 //! belongs here: their names, tags, seals and their end. What never does: the key in clear, or what an answer says.
 
 use super::Answer;
-use crate::problem::Problem;
+use crate::{arena::ON_ITS_WAY, problem::Problem};
 use arena_engine::State;
 use arena_journal::{
     Followed, Follower, Handle, Vault, VaultError,
@@ -26,8 +26,6 @@ use zeroize::Zeroizing;
 const TAGS_NAME: &str = "idempotency/tags";
 /// What the names of all answers begin with.
 const PREFIX: &str = "answer/";
-/// An answer that the state does not know is left alone for so long: its command may be on its way through another gateway.
-const ON_ITS_WAY: Duration = Duration::from_secs(3_600);
 /// The most time between two sweeps: what attempts leave that came to nothing has no expiry.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 /// The least time between two sweeps.
@@ -249,6 +247,10 @@ pub struct Expiries(Arc<Notify>);
 
 impl Follower for Expiries {
     /// What expired before this run is swept at its start.
+    fn resumes_after(&self) -> RecordNumber {
+        RecordNumber(u64::MAX)
+    }
+
     fn wants(&self, _: RecordNumber, live: bool) -> bool {
         live
     }

@@ -250,7 +250,7 @@ impl Bucket {
                     true
                 }
                 Failure::Refused(refusal) => refusal.error == DUPLICATE_ON_ITS_WAY || may_pass(refusal),
-                Failure::Lost(_) => true,
+                Failure::Nobody | Failure::Lost(_) => true,
             };
             if !passes || begun.elapsed() > PATIENCE {
                 return Err(self.error("written", &why));

@@ -11,5 +11,5 @@ mod submitter;
 mod wire;
 
 pub use lease::{LEASE, LEASES, MARGIN};
-pub use node::{Asker, Node, NodeOptions};
+pub use node::{Asker, Node, NodeOptions, mirror_in};
 pub use service::GATEWAY_LEASE;

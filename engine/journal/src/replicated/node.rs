@@ -11,11 +11,12 @@ use super::{
 use crate::{
     clock::Clock,
     jetstream::{JetStreamJournal, Nats, OwnedRecord, Tail},
-    journal::{Journal, JournalError, Visit},
+    journal::{Journal, JournalError, Reader, Visit},
     sequencer::{
-        Beginning, Durable, End, Follower, Handle, Lead, Mover, Producer, Replica, StartError, Stopped, end,
-        replay,
+        Durable, End, Follower, Handle, Lead, LeadOptions, Mover, Producer, Replica, Source, StartError,
+        Stopped, end, replay,
     },
+    snapshot::{Snapshots, beginning},
     sqlite::SqliteJournal,
     texts::decode_texts,
     vault::random,
@@ -58,6 +59,8 @@ pub struct NodeOptions {
     pub clock: Clock,
     /// Where the local copy is kept; this process alone has it.
     pub data: PathBuf,
+    /// Where its snapshots lie.
+    pub snapshots: Option<Box<dyn Snapshots>>,
     /// Who follows.
     pub followers: Vec<Box<dyn Follower>>,
     /// Whether it may lead.
@@ -149,7 +152,8 @@ impl Node {
     /// # Errors
     /// [`StartError`], naming the record where the journal does not hold or lacks what this process remembers.
     pub fn start(options: NodeOptions) -> Result<Self, StartError> {
-        let NodeOptions { nats, partition, clock, data, mut followers, may_lead, submits } = options;
+        let NodeOptions { nats, partition, clock, data, snapshots, mut followers, may_lead, submits } =
+            options;
         let runtime = nats.runtime().clone();
         let (outcomes, prepared) = submitter::prepare(nats.client(), partition);
         if submits {
@@ -162,8 +166,13 @@ impl Node {
             runtime.block_on(JetStreamJournal::open(&nats, partition, Era(1), RecordNumber(1)))?;
         check_remembered(&mirror_at, remembered, &mut journal)?;
         followers.push(Box::new(Mirror::start(mirror)?));
-        let joined = Joined { mirror: SqliteJournal::open_reader(&mirror_at)?, journal: journal.reader()? };
-        let state = replay(&journal.name(), Box::new(joined), partition, &mut followers)?;
+        let readers = || -> Result<Box<dyn Reader>, JournalError> {
+            let mirror = SqliteJournal::open_reader(&mirror_at)?;
+            Ok(Box::new(Joined { mirror, journal: journal.reader()? }))
+        };
+        let source = Source { name: journal.name(), readers: &readers };
+        let beginning = beginning(&source, snapshots.as_deref(), partition, &followers);
+        let state = replay(&source, beginning, &mut followers)?;
 
         let replica = Replica::start(state, followers)?;
         let asker = Asker::start(&nats, partition, replica.position.clone());
@@ -245,17 +254,23 @@ impl Node {
     }
 }
 
-/// Where the local copy lies: apart from where an embedded journal would.
+/// Where the local copy of a journal that is shared lies in a data folder: apart from where an embedded journal would.
+pub fn mirror_in(data: &Path, partition: Partition) -> PathBuf {
+    SqliteJournal::path_in(&data.join("mirror"), partition, Era(1))
+}
+
+/// The same, in a folder that is there.
 fn mirror_path(data: &Path, partition: Partition) -> Result<PathBuf, StartError> {
-    let folder = data.join("mirror");
-    fs::create_dir_all(&folder).map_err(|why| {
+    let path = mirror_in(data, partition);
+    let folder = path.parent().unwrap_or(data);
+    fs::create_dir_all(folder).map_err(|why| {
         StartError::Journal(JournalError::Store {
             journal: folder.display().to_string(),
             action: "made",
             why: why.to_string(),
         })
     })?;
-    Ok(SqliteJournal::path_in(&folder, partition, Era(1)))
+    Ok(path)
 }
 
 /// What the local copy has, the journal must have.
@@ -548,7 +563,7 @@ impl Following {
             return;
         }
         let Some(leadership) = &self.leadership else { return };
-        let beginning = Beginning {
+        let options = LeadOptions {
             partition: self.partition,
             clock: self.clock.clone(),
             incarnation: leadership.incarnation,
@@ -557,7 +572,7 @@ impl Following {
         let before = self.fed;
         let writer = self.journal.another();
         let give_up = writer.give_up();
-        let lead = match Lead::start(&self.replica, Box::new(writer), beginning, None) {
+        let lead = match Lead::start(&self.replica, Box::new(writer), options, None) {
             Ok(lead) => lead,
             Err(why) => return end(why.to_string(), &self.replica.stopped),
         };

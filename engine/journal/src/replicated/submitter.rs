@@ -373,6 +373,10 @@ impl Numbered {
 }
 
 impl Follower for Outcomes {
+    fn resumes_after(&self) -> RecordNumber {
+        RecordNumber(u64::MAX)
+    }
+
     fn wants(&self, _: RecordNumber, live: bool) -> bool {
         live
     }

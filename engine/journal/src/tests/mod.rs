@@ -12,5 +12,6 @@ mod public;
 mod queue;
 mod replicated;
 mod restart;
+mod snapshots;
 mod time;
 mod vault;

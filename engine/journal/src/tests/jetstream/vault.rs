@@ -127,10 +127,10 @@ fn what_is_destroyed_or_replaced_is_in_no_file_of_the_servers_any_more() {
         vault.put("agent/1/texts", &[9; 32]).unwrap();
         vault.put("agent/2/texts", &[2; 32]).unwrap();
         let (own, other) = (sealed(&nats, "agent.1.texts"), sealed(&nats, "agent.0.texts"));
-        wait_until("what is kept in the files", || !bench.servers.that_hold(&own).is_empty());
+        wait_until("what is kept in the files", || bench.servers.hold(&own));
         end(&vault);
-        wait_until("the end of what was kept", || bench.servers.that_hold(&own).is_empty());
-        wait_until("another's value in the files", || !bench.servers.that_hold(&other).is_empty());
+        wait_until("the end of what was kept", || !bench.servers.hold(&own));
+        wait_until("another's value in the files", || bench.servers.hold(&other));
     }
     reads(&vault, "agent/1/texts", None);
     assert_eq!(vault.names("agent/").unwrap(), ["agent/0/texts", "agent/2/texts"]);
@@ -159,7 +159,7 @@ fn what_a_writer_that_died_left_is_removed_at_the_next_opening_or_writing_and_th
         former
     };
     let gone = |former: &[u8]| {
-        wait_until("the end of the former", || bench.servers.that_hold(former).is_empty());
+        wait_until("the end of the former", || !bench.servers.hold(former));
     };
     let former = leave_former();
     let opened = Vault::in_bucket(&nats, key).unwrap();
