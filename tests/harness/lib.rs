@@ -2,7 +2,6 @@
 //! here: starting, waiting for conditions, stopping by id. What never does: an expectation of a particular test.
 
 pub mod agent;
-#[path = "nats.rs"]
 pub mod nats;
 pub mod program;
 pub mod served;
