@@ -336,6 +336,18 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_was_read_before_it_was_destroyed_is_not_kept_at_hand_after() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        let (_, sealed) = texts.seal(OWNER, "a taunt").unwrap();
+        // As another thread that asked the vault and is not yet back.
+        let (key, destroyed) = (texts.key(OWNER).unwrap(), texts.keys().destroyed);
+        texts.forget_owner(OWNER).unwrap();
+        texts.at_hand(OWNER, key, destroyed);
+        assert!(matches!(texts.open(OWNER, &sealed.commitment, &sealed.sealed), Err(TextError::NoKey)));
+    }
+
+    #[test]
     fn every_changed_bit_of_sealed_texts_is_found() {
         let texts = texts();
         texts.create_owner(OWNER).unwrap();

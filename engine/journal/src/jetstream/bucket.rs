@@ -8,6 +8,9 @@
 //! other.
 //!
 //! Everything is asked of the stream's leader, and nothing by a direct get.
+//!
+//! With one server a message is gone from its files when the server has answered. Of several, each also has it in the log that
+//! they agree by, until that log is next compacted: with nats-server's own pace that is within three minutes or so.
 
 use super::{
     append::publish_to,

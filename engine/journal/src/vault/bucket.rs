@@ -168,24 +168,37 @@ async fn serve(bucket: &Arc<Bucket>, mut todo: UnboundedReceiver<Job>, listeners
 /// Says when others destroyed anything: the number of messages that are gone from the bucket grows by each and shrinks never, so
 /// that none is missed, whatever else is.
 async fn watch(bucket: &Bucket, listeners: &Listeners) -> Infallible {
-    let (mut heard, mut again) = (Instant::now(), None);
+    let mut doubt = Doubt { heard: Instant::now(), again: None };
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        match bucket.look().await {
-            Ok(destroyed) => {
-                heard = Instant::now();
-                let due = again.is_some_and(|at| at <= heard);
-                if destroyed || due {
-                    listeners.tell(Destroyed::Unknown);
-                }
-                again = if destroyed { Some(heard + DEPOSED) } else { again.filter(|_| !due) };
-            }
-            Err(why) if heard.elapsed() >= TRUSTED_UNHEARD => {
-                tracing::debug!(%why, "what others destroyed is unknown");
-                listeners.tell(Destroyed::Unknown);
-            }
-            Err(_) => {}
+        let look = bucket.look().await;
+        if let Err(why) = &look {
+            tracing::debug!(%why, "what others destroyed is unknown");
         }
+        if doubt.comes_by(look.ok(), Instant::now()) {
+            listeners.tell(Destroyed::Unknown);
+        }
+    }
+}
+
+/// When what was read before is to be trusted no longer.
+struct Doubt {
+    /// When the servers answered last.
+    heard: Instant,
+    /// When it is to be doubted once more, since a deposed leader may have answered until then.
+    again: Option<Instant>,
+}
+
+impl Doubt {
+    /// Whether a look makes it doubtful: it says whether others destroyed anything, or has no answer.
+    fn comes_by(&mut self, look: Option<bool>, now: Instant) -> bool {
+        let Some(destroyed) = look else {
+            return now.duration_since(self.heard) >= TRUSTED_UNHEARD;
+        };
+        self.heard = now;
+        let due = self.again.is_some_and(|at| at <= now);
+        self.again = if destroyed { Some(now + DEPOSED) } else { self.again.filter(|_| !due) };
+        destroyed || due
     }
 }
 
@@ -240,6 +253,23 @@ fn name_of(key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_read_is_doubted_once_others_destroyed_anything_and_while_no_server_answers_for_long() {
+        let begun = Instant::now();
+        let mut doubt = Doubt { heard: begun, again: None };
+        let mut look = |second: u64, look| doubt.comes_by(look, begun + Duration::from_secs(second));
+        assert!(!look(1, Some(false)));
+        assert!(look(2, Some(true)));
+        assert!(!look(3, Some(false)));
+        assert!(look(17, Some(false)), "a deposed leader may have answered meanwhile");
+        assert!(!look(18, Some(false)), "and then no more");
+        assert!(!look(77, None));
+        assert!(look(78, None) && look(79, None));
+        assert!(!look(80, Some(false)), "it answers again, and nothing was destroyed");
+        assert!(look(81, Some(true)) && look(82, Some(true)));
+        assert!(!look(96, Some(false)) && look(97, Some(false)));
+    }
 
     #[test]
     fn a_name_comes_back_from_its_key_and_no_two_share_one() {
