@@ -104,9 +104,7 @@ async fn shared_vault(nats: &Nats, settings: &Settings) -> Result<Vault> {
         )
     })?;
     let nats = nats.clone();
-    let at = settings.data.join("vault.db");
-    let _ = &nats;
-    Ok(tokio::task::spawn_blocking(move || Vault::open(&at, key)).await??)
+    Ok(tokio::task::spawn_blocking(move || Vault::in_bucket(&nats, key)).await??)
 }
 
 impl Place {

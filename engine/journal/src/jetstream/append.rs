@@ -69,18 +69,24 @@ fn text_messages(texts: &[SealedText]) -> Vec<Bytes> {
 }
 
 /// Publishes one message and waits for its sequence.
-async fn publish(
+async fn publish(nats: &Nats, stream: &Stream, headers: HeaderMap, payload: Bytes) -> Result<u64, Failure> {
+    publish_to(nats, &stream.name, stream.subject.clone(), headers, payload).await
+}
+
+/// The same for any subject of a stream.
+pub(super) async fn publish_to(
     nats: &Nats,
-    stream: &Stream,
+    stream: &str,
+    subject: String,
     mut headers: HeaderMap,
     payload: Bytes,
 ) -> Result<u64, Failure> {
-    headers.insert(EXPECTED_STREAM, stream.name.as_str());
-    let answer = nats.request(stream.subject.clone(), headers, payload).await?;
+    headers.insert(EXPECTED_STREAM, stream);
+    let answer = nats.request(subject, headers, payload).await?;
     let ack = read_answer(&answer)?;
     let says = |name: &str| ack.get(name).cloned().unwrap_or_default();
-    if says("stream").as_str() != Some(&stream.name) {
-        return Err(Failure::Lost(format!("who answered is not the stream {}", stream.name)));
+    if says("stream").as_str() != Some(stream) {
+        return Err(Failure::Lost(format!("who answered is not the stream {stream}")));
     }
     says("seq").as_u64().ok_or_else(|| Failure::Lost("the answer has no sequence".to_owned()))
 }

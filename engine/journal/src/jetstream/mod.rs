@@ -10,6 +10,7 @@
 //! - No word of leases or leaders here: a second writer is fenced by its place alone.
 
 mod append;
+mod bucket;
 mod connection;
 mod durability;
 mod feed;
@@ -18,6 +19,7 @@ mod streams;
 mod sweep;
 
 pub use append::GiveUp;
+pub(crate) use bucket::{Bucket, BucketError};
 pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
 pub use read::{OwnedRecord, Tail};

@@ -91,55 +91,20 @@ impl Stream {
         "template_owner",
     ];
 
-    /// The first setting that is not as it must be: its name, what is expected, what is there.
-    fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
-        let says = |name: &str, expected: &str, found: &Value| {
-            format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
-        };
-        for (name, expected) in self.settings(replicas) {
-            let found = config.get(name).unwrap_or(&Value::Null);
-            let same = *found == expected || (is_nothing(found) && is_nothing(&expected));
-            if !same {
-                return Some(says(name, &expected.to_string(), found));
-            }
-        }
-        Self::UNSET.into_iter().find_map(|name| {
-            let found = config.get(name)?;
-            (!is_nothing(found)).then(|| says(name, "unset", found))
-        })
+    fn required(&self, replicas: usize) -> Required<'_> {
+        Required { name: &self.name, settings: self.settings(replicas), unset: &Self::UNSET }
     }
 
     /// Makes it where there is none, and checks its settings where there is one.
     pub(super) async fn open(&self, nats: &Nats) -> Result<(), JournalError> {
-        let replicas = nats.options().replicas;
-        let create = || async {
-            let mut config: Map<String, Value> =
-                self.settings(replicas).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            config.insert("name".to_owned(), json!(self.name));
-            nats.api(&format!("STREAM.CREATE.{}", self.name), &Value::Object(config)).await
-        };
-        let attempt = || async {
-            match self.info(nats).await {
-                Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => match create().await {
-                    // Somebody made it in between.
-                    Err(Failure::Refused(refusal)) if refusal.error == STREAM_NAME_IN_USE => {
-                        self.info(nats).await
-                    }
-                    created => created,
-                },
-                found => found,
-            }
-        };
-        let info = insist(nats, attempt).await.map_err(|why| self.error(nats, "opened", &why))?;
-        let config = info.get("config").unwrap_or(&Value::Null);
-        match self.find_strange(replicas, config) {
-            None => Ok(()),
-            Some(why) => Err(JournalError::Format { journal: nats.address(), why }),
-        }
+        self.required(nats.options().replicas).open(nats).await.map_err(|unfit| match unfit {
+            Unfit::Strange(why) => JournalError::Format { journal: nats.address(), why },
+            Unfit::Failed(why) => self.error(nats, "opened", &why),
+        })
     }
 
     async fn info(&self, nats: &Nats) -> Result<Value, Failure> {
-        nats.api(&format!("STREAM.INFO.{}", self.name), &Value::Null).await
+        info(nats, &self.name).await
     }
 
     /// How far the stream's leader says it is, asked once.
@@ -170,6 +135,74 @@ impl Stream {
     }
 }
 
+/// What a stream must be.
+pub(super) struct Required<'a> {
+    pub(super) name: &'a str,
+    /// What must be so.
+    pub(super) settings: Vec<(&'static str, Value)>,
+    /// What must not be set at all.
+    pub(super) unset: &'a [&'static str],
+}
+
+/// Why a stream cannot be used.
+pub(super) enum Unfit {
+    /// It is set up otherwise; in words.
+    Strange(String),
+    /// It cannot be asked or made.
+    Failed(Failure),
+}
+
+impl Required<'_> {
+    /// The first setting that is not as it must be: its name, what is expected, what is there.
+    fn find_strange(&self, config: &Value) -> Option<String> {
+        let says = |name: &str, expected: &str, found: &Value| {
+            format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
+        };
+        for (name, expected) in &self.settings {
+            let found = config.get(name).unwrap_or(&Value::Null);
+            let same = found == expected || (is_nothing(found) && is_nothing(expected));
+            if !same {
+                return Some(says(name, &expected.to_string(), found));
+            }
+        }
+        self.unset.iter().find_map(|name| {
+            let found = config.get(name)?;
+            (!is_nothing(found)).then(|| says(name, "unset", found))
+        })
+    }
+
+    /// Makes it where there is none, and checks its settings where there is one.
+    pub(super) async fn open(&self, nats: &Nats) -> Result<(), Unfit> {
+        let create = || async {
+            let mut config: Map<String, Value> =
+                self.settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+            config.insert("name".to_owned(), json!(self.name));
+            nats.api(&format!("STREAM.CREATE.{}", self.name), &Value::Object(config)).await
+        };
+        let attempt = || async {
+            match info(nats, self.name).await {
+                Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => match create().await {
+                    // Somebody made it in between.
+                    Err(Failure::Refused(refusal)) if refusal.error == STREAM_NAME_IN_USE => {
+                        info(nats, self.name).await
+                    }
+                    created => created,
+                },
+                found => found,
+            }
+        };
+        let info = insist(nats, attempt).await.map_err(Unfit::Failed)?;
+        match self.find_strange(info.get("config").unwrap_or(&Value::Null)) {
+            None => Ok(()),
+            Some(why) => Err(Unfit::Strange(why)),
+        }
+    }
+}
+
+async fn info(nats: &Nats, stream: &str) -> Result<Value, Failure> {
+    nats.api(&format!("STREAM.INFO.{stream}"), &Value::Null).await
+}
+
 /// Whether a setting says what leaving it out says.
 fn is_nothing(value: &Value) -> bool {
     match value {
@@ -183,7 +216,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// Whether a refusal may pass by itself: servers that start or elect a leader.
-fn may_pass(refusal: &Refusal) -> bool {
+pub(super) fn may_pass(refusal: &Refusal) -> bool {
     let enabled = ![NOT_ENABLED_FOR_ACCOUNT, NOT_ENABLED].contains(&refusal.error);
     (refusal.code == UNAVAILABLE && enabled) || refusal.error == NO_SUITABLE_PEERS
 }
@@ -193,12 +226,21 @@ async fn insist<T, F: Future<Output = Result<T, Failure>>>(
     nats: &Nats,
     question: impl Fn() -> F,
 ) -> Result<T, Failure> {
+    insist_for(PATIENCE, nats, question).await
+}
+
+/// The same with another patience.
+pub(super) async fn insist_for<T, F: Future<Output = Result<T, Failure>>>(
+    patience: Duration,
+    nats: &Nats,
+    question: impl Fn() -> F,
+) -> Result<T, Failure> {
     let (begun, mut pauses) = (Instant::now(), Pauses::new());
     loop {
         match question().await {
             Err(Failure::Refused(refusal)) if !may_pass(&refusal) => return Err(Failure::Refused(refusal)),
             Err(Failure::Nobody) if begun.elapsed() > NOBODY_PATIENCE => return Err(Failure::Nobody),
-            Err(why) if begun.elapsed() > PATIENCE => return Err(why),
+            Err(why) if begun.elapsed() > patience => return Err(why),
             Err(_) => pauses.pause(nats).await,
             answered => return answered,
         }
@@ -215,9 +257,9 @@ mod tests {
         let mut config: Map<String, Value> =
             stream.settings(1).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         config.remove("max_age");
-        assert_eq!(stream.find_strange(1, &Value::Object(config.clone())), None);
+        assert_eq!(stream.required(1).find_strange(&Value::Object(config.clone())), None);
         config.insert("persist_mode".to_owned(), json!("async"));
-        let strange = stream.find_strange(1, &Value::Object(config)).unwrap();
+        let strange = stream.required(1).find_strange(&Value::Object(config)).unwrap();
         assert!(strange.contains("persist_mode") && strange.contains("async"), "{strange}");
     }
 }

@@ -14,3 +14,4 @@ mod replicated;
 mod restart;
 mod snapshots;
 mod time;
+mod vault;

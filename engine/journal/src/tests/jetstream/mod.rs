@@ -9,5 +9,6 @@ mod setup;
 mod sweep;
 mod tail;
 mod unknown;
+mod vault;
 
 use setup::Bench;
