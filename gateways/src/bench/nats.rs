@@ -132,7 +132,7 @@ fn measure(
 
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut alone, mut bare_alone, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
-    runtime.block_on(async {
+    let measured = runtime.block_on(async {
         let producer = gateways[0].producer().ok_or_else(|| void(&"it is no gateway"))?;
         let mut dice = Dice(3);
         for at in 0..AGENTS {
@@ -147,19 +147,20 @@ fn measure(
             theirs.push(theirs_now);
             ratios.push(ours_now / theirs_now);
 
-            let alone_now = one_by_one(&gateways[0], options.alone).await?;
+            let alone_now = one_by_one(&gateways, options.alone).await?;
             let bare_now = bare_one_by_one(nats, options.alone).await?;
             alone.push(alone_now);
             bare_alone.push(bare_now);
             latencies.push(alone_now / bare_now);
         }
         Ok::<_, BenchError>(())
-    })?;
+    });
     drop(bare);
     for gateway in gateways {
         gateway.stop()?;
     }
     engine.stop()?;
+    measured?;
     let (title, least) = if options.nats.replicas > 1 {
         ("nats: two gateways and an engine on a replicated stream", 2.0)
     } else {
@@ -182,11 +183,13 @@ fn measure(
 async fn submitted(options: &NatsBenchOptions, gateways: &[Node]) -> Result<Duration, BenchError> {
     let begin = Instant::now();
     let mut submitters = Vec::new();
-    for (gateway, first) in gateways.iter().zip((0..).step_by(options.submitters)) {
-        let producer = gateway.producer().ok_or_else(|| void(&"it is no gateway"))?;
+    let mut producers: Vec<_> = gateways.iter().filter_map(Node::producer).collect();
+    for first in (0..gateways.len() as u32).map(|gateway| gateway * options.submitters as u32) {
+        // Each opens its matches through another one.
+        producers.rotate_left(1);
         for at in first..first + options.submitters as u32 {
             let dice = Dice(u64::from(at) ^ begin.elapsed().as_nanos() as u64);
-            let playing = play(producer.clone(), pair(at, AGENTS), dice, options.commands_each);
+            let playing = play(producers.clone(), pair(at, AGENTS), dice, options.commands_each);
             submitters.push(tokio::spawn(playing));
         }
     }
@@ -230,13 +233,15 @@ async fn published(nats: &Nats, messages: usize) -> Result<Duration, BenchError>
 }
 
 /// The median time of one command after the other, in microseconds.
-async fn one_by_one(gateway: &Node, count: usize) -> Result<f64, BenchError> {
-    let producer = gateway.producer().ok_or_else(|| void(&"it is no gateway"))?;
+async fn one_by_one(gateways: &[Node], count: usize) -> Result<f64, BenchError> {
+    let producers: Vec<_> = gateways.iter().filter_map(Node::producer).collect();
     let mut board = super::workload::Board::default();
     let mut dice = Dice(count as u64);
     let mut took = Vec::new();
     for _ in 0..count {
         let command = board.next(pair(0, AGENTS), &mut dice);
+        let home = producers.iter().find(|producer| producer.id() == board.home());
+        let producer = home.or(producers.first()).ok_or_else(|| void(&"there is no gateway"))?;
         let begin = Instant::now();
         let answered = producer.submit(vec![Submission::new(command)]).await?.answered().await?;
         took.push(begin.elapsed().as_secs_f64() * 1e6);
