@@ -10,6 +10,7 @@ use super::{
 use arena_journal::{
     Clock, Nats, NatsOptions, Submission,
     replicated::{LEASES, Node, NodeOptions},
+    vault::random,
 };
 use arena_schema::{
     id::{Era, Partition},
@@ -188,7 +189,7 @@ async fn submitted(options: &NatsBenchOptions, gateways: &[Node]) -> Result<Dura
         // Each opens its matches through another one.
         producers.rotate_left(1);
         for at in first..first + options.submitters as u32 {
-            let dice = Dice(u64::from(at) ^ begin.elapsed().as_nanos() as u64);
+            let dice = Dice(u64::from_le_bytes(random()));
             let playing = play(producers.clone(), pair(at, AGENTS), dice, options.commands_each);
             submitters.push(tokio::spawn(playing));
         }
@@ -236,7 +237,7 @@ async fn published(nats: &Nats, messages: usize) -> Result<Duration, BenchError>
 async fn one_by_one(gateways: &[Node], count: usize) -> Result<f64, BenchError> {
     let producers: Vec<_> = gateways.iter().filter_map(Node::producer).collect();
     let mut board = super::workload::Board::default();
-    let mut dice = Dice(count as u64);
+    let mut dice = Dice(u64::from_le_bytes(random()));
     let mut took = Vec::new();
     for _ in 0..count {
         let command = board.next(pair(0, AGENTS), &mut dice);
