@@ -154,7 +154,7 @@ impl Place {
                     may_lead: role != Role::Gateway,
                     submits: role != Role::Engine,
                 })?;
-                Ok(Taking::Part(node))
+                Ok(Taking::Part(Box::new(node)))
             }
         }
     }
@@ -165,7 +165,7 @@ pub(crate) enum Taking {
     /// It alone writes.
     Alone(Sequencer),
     /// With others.
-    Part(Node),
+    Part(Box<Node>),
 }
 
 impl Taking {

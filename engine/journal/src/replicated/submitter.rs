@@ -233,13 +233,14 @@ async fn renew(shared: Arc<Shared>) {
         let begun = Instant::now();
         let pause = match shared.ask(Bytes::from(request.encode())).await {
             Some(Reply::Renewed) => {
-                shared.lease.send_replace(Some(begun + GATEWAY_LEASE - PRESENCE_MARGIN));
+                shared.lease.send_replace(Some(begun + GATEWAY_LEASE.saturating_sub(PRESENCE_MARGIN)));
                 GATEWAY_RENEWAL
             }
             // Its number, or that it is gone, comes with the records.
-            Some(Reply::Announced { .. }) => PAUSE,
-            Some(Reply::Gone) => {
-                shared.lease.send_replace(None);
+            Some(reply @ (Reply::Announced { .. } | Reply::Gone)) => {
+                if reply == Reply::Gone {
+                    shared.lease.send_replace(None);
+                }
                 GATEWAY_RENEWAL / 3
             }
             Some(other) => {
