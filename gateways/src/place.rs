@@ -137,10 +137,11 @@ impl Place {
                     incarnation: Incarnation(random()),
                     followers,
                 };
-                Ok(Taking::Alone(match &snapshots {
+                let sequencer = match &snapshots {
                     Some(snapshots) => Sequencer::start_from(journal, snapshots, options)?,
                     None => Sequencer::start(journal, options)?,
-                }))
+                };
+                Ok(Taking::Alone(Box::new(sequencer)))
             }
             Self::Shared { nats, data, role } => {
                 let node = Node::start(NodeOptions {
@@ -163,7 +164,7 @@ impl Place {
 /// How a process takes part in its journal.
 pub(crate) enum Taking {
     /// It alone writes.
-    Alone(Sequencer),
+    Alone(Box<Sequencer>),
     /// With others.
     Part(Box<Node>),
 }
