@@ -12,6 +12,7 @@
 mod append;
 mod connection;
 mod durability;
+mod events;
 mod feed;
 mod read;
 mod streams;
@@ -20,6 +21,7 @@ mod sweep;
 pub use append::GiveUp;
 pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
+pub(crate) use events::{EventStream, Stands};
 pub use read::{OwnedRecord, Tail};
 
 use crate::{
