@@ -5,10 +5,14 @@
 //! order: each span is a lane, a list through the slab below, and only the lanes' fronts are kept sorted. Scheduling and
 //! taking off cost the same however much waits.
 
+mod snapshot;
+
 use crate::matches;
 use crate::second_keys;
 use arena_schema::LogTime;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use snapshot::Claims;
 
 /// What may fall due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +66,26 @@ pub(crate) struct Agenda {
 impl Agenda {
     /// Puts `what` on the agenda for `due`, which is `span_us` after some instant that never goes back.
     pub(crate) fn schedule(&mut self, clock: Clock, span_us: u64, due: LogTime, what: Due) -> Entry {
-        let lane = match self.lane_of.get(&(clock, span_us)) {
-            Some(&lane) => lane,
-            None => {
-                let lane = self.lanes.len() as u32;
-                self.lanes.push(Lane { clock, front: None, back: None });
-                self.lane_of.insert((clock, span_us), lane);
-                lane
-            }
-        };
+        let lane = self.lane(clock, span_us);
         self.scheduled += 1;
         // A lane is in order by construction; should a caller's instant ever go back, the thing waits for those before it.
         let back = self.lanes[lane as usize].back;
         let due = back.and_then(|at| self.item(at)).map_or(due, |last| due.max(last.due));
-        let item = Item { due, order: self.scheduled, what, lane, before: back, after: None };
+        self.push(lane, due, self.scheduled, what)
+    }
+
+    /// The lane of this clock and span.
+    fn lane(&mut self, clock: Clock, span_us: u64) -> u32 {
+        *self.lane_of.entry((clock, span_us)).or_insert_with(|| {
+            self.lanes.push(Lane { clock, front: None, back: None });
+            self.lanes.len() as u32 - 1
+        })
+    }
+
+    /// Puts a thing behind all others of its lane, than which it is due no sooner.
+    fn push(&mut self, lane: u32, due: LogTime, order: u64, what: Due) -> Entry {
+        let back = self.lanes[lane as usize].back;
+        let item = Item { due, order, what, lane, before: back, after: None };
         let at = match self.free.pop() {
             Some(at) => {
                 self.items[at as usize] = Some(item);
@@ -90,7 +100,7 @@ impl Agenda {
             Some(last) => last.after = Some(at),
             None => {
                 self.lanes[lane as usize].front = Some(at);
-                self.fronts.insert((due, self.scheduled, lane));
+                self.fronts.insert((due, order, lane));
             }
         }
         self.lanes[lane as usize].back = Some(at);

@@ -1,6 +1,8 @@
 //! Who does the work outside that an event owes: each agent's gateway, its home. An agent keeps its home while anything of it
 //! is open; a new one is chosen among the live gateways by rendezvous on the agent's id.
 
+mod snapshot;
+
 use crate::producers::Producers;
 use arena_schema::{
     hash::Hash,

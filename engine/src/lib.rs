@@ -28,6 +28,7 @@ pub mod registry;
 mod rules;
 mod second_keys;
 mod slots;
+mod snapshot;
 mod state;
 mod system;
 #[cfg(test)]
@@ -44,4 +45,5 @@ pub use reduce::{DIGEST_LAG_MAX, Emitted, Halt, Reduction, reduce};
 pub use rules::RULES_NEWEST;
 pub use second_keys::{SECOND_KEY_HOURS, SECOND_KEYS_MAX};
 pub use slots::Slots;
+pub use snapshot::{SNAPSHOT_LAYOUT, SnapshotError};
 pub use state::{Head, State, evolve};

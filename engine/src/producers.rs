@@ -1,6 +1,8 @@
 //! Who submits, and which of their numbers were used. Exactly once lives here: a number acts at most once, however often it
 //! comes and in whatever order.
 
+mod snapshot;
+
 use arena_schema::{
     Rejection,
     event::system::{GatewayAnnounced, NumberSeen},

@@ -1,5 +1,7 @@
 //! What a caller may repeat through another door, kept for 24 hours with the place and the code of its outcome.
 
+mod snapshot;
+
 use crate::agenda::{Agenda, Clock, Due, Entry};
 use arena_schema::{
     LogTime, Rejection,

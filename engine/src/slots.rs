@@ -1,6 +1,8 @@
 //! Places for things that come and go: dense, reused through a free list that is part of the state, each holder under a
 //! generation of its own.
 
+mod snapshot;
+
 /// A row of places. A key is a place and the generation that held it; a past generation finds nothing.
 #[derive(Debug, Clone)]
 pub struct Slots<T> {

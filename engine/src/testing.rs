@@ -5,6 +5,9 @@
 mod audit;
 mod script;
 mod show;
+mod snapshots;
+
+pub(crate) use snapshots::{decoded, encoded};
 
 use crate::{Emitted, Halt, Reduction, State, reduce};
 use arena_schema::{
@@ -158,5 +161,11 @@ fn count(events: &[Emitted], which: impl Fn(&Event) -> bool) -> usize {
 pub(crate) fn check(script: &str, expect: expect_test::Expect) {
     let (printed, journal) = script::run(script);
     journal.replay();
+    journal.replay_through_snapshots(1);
     expect.assert_eq(&printed);
+}
+
+/// The state that a script makes.
+pub(crate) fn made_by(script: &str) -> State {
+    script::run(script).1.state
 }

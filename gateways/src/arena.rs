@@ -6,6 +6,7 @@ use crate::{
     egress::{Egress, EgressOptions},
     house::{self, HousePool},
     idempotency::{Answers, Expiries},
+    place::{Keeping, Place, Taking},
     problem::Problem,
     referee::{self, Court},
     registration::NewAgent,
@@ -13,16 +14,13 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, Handle, Journal, MemoryJournal, Producer, Sequencer, SqliteJournal, StartOptions,
-    StillClock, Submission, TextOwner, Texts, Vault, VaultKey, vault::random,
+    Clock, DataDir, FolderSnapshots, Follower, Handle, Producer, SnapshotMaker, SnapshotMakerOptions,
+    SnapshotPace, SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
     Event, LogTime, Rejection,
-    id::{
-        AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Era, Handle as AgentHandle, Incarnation,
-        Partition, Protocol, RecordNumber,
-    },
+    id::{AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle as AgentHandle, Partition, Protocol},
 };
 
 use std::{
@@ -37,7 +35,7 @@ use tokio::{sync::watch, task::JoinHandle};
 const READ_WAIT: Duration = Duration::from_secs(5);
 
 /// The partition that this process writes.
-const PARTITION: Partition = Partition(0);
+pub(crate) const PARTITION: Partition = Partition(0);
 
 /// A running arena. A clone is the same.
 #[derive(Clone)]
@@ -51,6 +49,8 @@ struct Inner {
     answers: Answers,
     views: Views,
     handle: Handle,
+    /// Asks the leader, where the journal is shared.
+    asker: Option<Asker>,
     producer: Producer,
     directory: Directory,
     clock: Clock,
@@ -62,18 +62,11 @@ struct Inner {
 
 /// What has an end.
 struct Running {
-    sequencer: Sequencer,
+    journal: Taking,
+    snapshots: Option<SnapshotMaker>,
     referee: JoinHandle<()>,
     sweeper: JoinHandle<()>,
     stopping: watch::Sender<bool>,
-}
-
-/// Where an arena keeps what it has.
-pub enum Keeping {
-    /// In a data folder.
-    Folder(DataDir),
-    /// Nowhere: everything is gone with the process.
-    Memory,
 }
 
 impl Arena {
@@ -93,16 +86,10 @@ impl Arena {
             })
             .collect::<Result<_>>()?;
         let egress = Egress::new(EgressOptions { dev: settings.dev, extra_roots, resolver: None })?;
-        let (data, journal, vault, views_at): (_, Box<dyn Journal>, _, _) = match keeping {
-            Keeping::Folder(data) => {
-                let (journal, vault) = open_folder(data.path(), &settings.vault_key_file())?;
-                let folder = data.path().to_owned();
-                (Some(data), Box::new(journal), vault, ViewsAt::Data(folder))
-            }
-            Keeping::Memory => {
-                let vault = Vault::in_memory(VaultKey::draw())?;
-                (None, Box::new(MemoryJournal::default()), vault, ViewsAt::Memory)
-            }
+        let (data, place, vault) = keeping.open(&settings).await?;
+        let views_at = match &data {
+            Some(data) => ViewsAt::Data(data.path().to_owned()),
+            None => ViewsAt::Memory,
         };
         let vault = Arc::new(vault);
         let texts = Texts::new(Arc::clone(&vault));
@@ -114,17 +101,17 @@ impl Arena {
         let (referee_follower, docket) = referee::follow();
         followers.push(Box::new(referee_follower));
         followers.push(Box::new(expiries.clone()));
-        let options = StartOptions {
-            partition: PARTITION,
-            clock: clock.clone(),
-            incarnation: Incarnation(random()),
-            followers,
-        };
-        let sequencer = tokio::task::spawn_blocking(move || Sequencer::start(journal, options)).await??;
-        let (handle, producer) = (sequencer.handle().clone(), sequencer.producer());
+        let maker = data.as_ref().and_then(|data| make_snapshots(data.path(), &place, &mut followers));
+        let snapshots = data.as_ref().map(|data| FolderSnapshots::in_data(data.path()));
+        let taking_part = clock.clone();
+        let starting = tokio::task::spawn_blocking(move || place.start(taking_part, snapshots, followers));
+        let journal = starting.await??;
+        let (handle, producer) = (journal.handle().clone(), journal.producer()?);
 
-        sweep(&vault, &handle)?;
-        answers.sweep(&handle)?;
+        if !journal.is_shared() {
+            sweep(&vault, &handle)?;
+            answers.sweep(&handle)?;
+        }
         let sweeper = tokio::spawn(expiries.sweep_each(answers.clone(), handle.clone()));
         let directory = Directory::new(views.clone(), egress.clone());
         let court = Court {
@@ -138,7 +125,8 @@ impl Arena {
         };
         let (stopping, stop_seen) = watch::channel(false);
         let referee = tokio::spawn(referee::run(Arc::new(court), docket, stop_seen));
-        let running = Mutex::new(Some(Running { sequencer, referee, sweeper, stopping }));
+        let asker = journal.asker();
+        let running = Mutex::new(Some(Running { journal, snapshots: maker, referee, sweeper, stopping }));
         let arena = Self(Arc::new(Inner {
             settings,
             public_url,
@@ -147,6 +135,7 @@ impl Arena {
             answers,
             views,
             handle,
+            asker,
             producer,
             directory,
             clock,
@@ -193,7 +182,10 @@ impl Arena {
             };
             let (_, submission) = new.submission(self.texts(), PARTITION)?;
             let outcome = self.0.producer.submit(vec![submission]).await?.outcome().await?;
-            if let Err(rejection) = outcome.result {
+            if outcome.result == Err(Rejection::NameTaken) {
+                // Another gateway's start came first.
+                tracing::debug!(agent.slug, "the house agent is registered already");
+            } else if let Err(rejection) = outcome.result {
                 bail!("the house agent {} cannot be registered: {rejection}", agent.slug);
             }
         }
@@ -213,7 +205,12 @@ impl Arena {
         let referee = running.referee.await;
         // What it leaves is swept at the next start.
         running.sweeper.abort();
-        let stopped = tokio::task::spawn_blocking(move || running.sequencer.stop()).await?;
+        let Running { journal, snapshots, .. } = running;
+        let stopping = tokio::task::spawn_blocking(move || {
+            drop(snapshots);
+            journal.stop()
+        });
+        let stopped = stopping.await?;
         let views = self.0.views.clone();
         let closed = tokio::task::spawn_blocking(move || views.close()).await?;
         referee.context("the referee failed")?;
@@ -268,9 +265,23 @@ impl Arena {
     /// # Errors
     /// A [`Problem`] with status 503 where they stay behind.
     pub async fn read_own_writes(&self) -> Result<(), Problem> {
+        self.catch_up().await?;
         let position = self.0.handle.position();
         let waited = self.0.views.wait_for(position, READ_WAIT).await;
         waited.map_err(|behind| Problem::busy(format!("The views are behind the journal: {behind}.")))
+    }
+
+    /// Waits until the state has what any caller wrote before, through whichever gateway. Where the journal is embedded it has.
+    ///
+    /// # Errors
+    /// A [`Problem`] with status 503 where no leader answers, or this process stays behind.
+    pub async fn catch_up(&self) -> Result<(), Problem> {
+        match &self.0.asker {
+            Some(asker) if !asker.caught_up(READ_WAIT).await => {
+                Err(Problem::busy("This gateway is behind the journal, or no engine leads.".to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads the views off the event loop.
@@ -354,7 +365,8 @@ impl Arena {
     /// The time of the clock that stamps records.
     pub fn now(&self) -> LogTime {
         match &self.0.clock {
-            Clock::Still(still) => still.time(),
+            // Where another process leads it is that one's clock that is moved.
+            Clock::Still(still) => still.time().max(self.handle().state().head().time),
             Clock::System => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 LogTime(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
@@ -363,30 +375,29 @@ impl Arena {
     }
 }
 
-/// The journal and the vault of a data folder. Each is worth nothing without the other, so that one which is lost is not made
-/// anew beside the other: the agents would have lost their addresses, or the sweep would destroy the keys of them all.
-fn open_folder(folder: &Path, key_file: &Path) -> Result<(SqliteJournal, Vault)> {
-    let (records_at, vault_at) = (SqliteJournal::path_in(folder, PARTITION, Era(1)), folder.join("vault.db"));
-    let (records, kept) = (records_at.display(), vault_at.display());
-    let mut journal = SqliteJournal::open(&records_at)?;
-    let recorded = journal.last()? > RecordNumber(0);
-    let known = vault_at.try_exists()?;
-    if recorded && !known {
-        bail!(
-            "{kept} is missing, and with it the keys of the texts in {records}, agents' addresses among them: put it \
-             back"
-        );
+/// Makes snapshots in the folder beside the journal, which the next start begins from. Without them it takes longer, no more.
+pub(crate) fn make_snapshots(
+    folder: &Path,
+    place: &Place,
+    followers: &mut Vec<Box<dyn Follower>>,
+) -> Option<SnapshotMaker> {
+    let records = place.records_at(folder);
+    let options = SnapshotMakerOptions {
+        partition: PARTITION,
+        store: Arc::new(FolderSnapshots::in_data(folder)),
+        readers: Box::new(move || SqliteJournal::open_reader(&records)),
+        pace: SnapshotPace::default(),
+    };
+    match SnapshotMaker::start(options) {
+        Ok(maker) => {
+            followers.push(Box::new(maker.follower()));
+            Some(maker)
+        }
+        Err(why) => {
+            tracing::warn!(%why, "no snapshots are made: their thread cannot be started");
+            None
+        }
     }
-    let key = VaultKey::load(key_file, !known)
-        .with_context(|| format!("the key that {kept} is sealed under is needed: put it back"));
-    let vault = Vault::open(&vault_at, key?)?;
-    if !recorded && !vault.names("agent/")?.is_empty() {
-        bail!(
-            "{records} has no record, but {kept} keeps the keys of agents that some journal has: put the journal \
-             back, or move the vault away to begin anew"
-        );
-    }
-    Ok((journal, vault))
 }
 
 /// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable.

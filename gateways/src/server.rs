@@ -4,7 +4,7 @@ use crate::{api, arena::Arena, door::Door, problem::Problem, web};
 use anyhow::Result;
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Request},
+    extract::{DefaultBodyLimit, Request, State},
     http::{HeaderValue, Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
@@ -28,8 +28,20 @@ pub fn routes(arena: &Arena) -> Router {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
         })
         .layer(DefaultBodyLimit::max(api::BODY_BYTES_MAX))
+        .layer(middleware::from_fn_with_state(arena.clone(), own_writes))
         .layer(middleware::from_fn(plain_headers))
         .with_state(arena.clone())
+}
+
+/// A caller reads its own writes, through whichever gateway: before anything is looked at, the state has what was there when
+/// the request came. How the process is does not wait for that.
+async fn own_writes(State(arena): State<Arena>, request: Request, next: Next) -> Response {
+    if !matches!(request.uri().path(), "/healthz" | "/readyz")
+        && let Err(behind) = arena.catch_up().await
+    {
+        return behind.into_response();
+    }
+    next.run(request).await
 }
 
 /// What every answer carries.

@@ -81,6 +81,10 @@ impl Follower for ViewFollower {
         self.mark.clone()
     }
 
+    fn resumes_after(&self) -> RecordNumber {
+        self.after
+    }
+
     fn wants(&self, number: RecordNumber, _live: bool) -> bool {
         number > self.after
     }

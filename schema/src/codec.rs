@@ -90,6 +90,47 @@ pub fn decode<'a, T: Deserialize<'a>>(kind: u16, bytes: &'a [u8]) -> Result<T, D
     }
 }
 
+/// Bytes end early, or hold no value of the type that was to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the bytes end early, or hold another value than was expected")]
+pub struct NoValue;
+
+/// Takes values that [`encode`] wrote one behind the other, for what is no body: a state has no kind and knows no end of its own.
+#[derive(Debug, Clone)]
+pub struct Values<'a>(&'a [u8]);
+
+impl<'a> Values<'a> {
+    /// The values that these bytes hold.
+    pub const fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The next one.
+    ///
+    /// # Errors
+    /// [`NoValue`].
+    pub fn take<T: Deserialize<'a>>(&mut self) -> Result<T, NoValue> {
+        let (value, rest) = postcard::take_from_bytes(self.0).map_err(|_| NoValue)?;
+        self.0 = rest;
+        Ok(value)
+    }
+
+    /// How many of them come next, each at least `least_bytes` long: never more than the bytes that are left can hold.
+    ///
+    /// # Errors
+    /// [`NoValue`].
+    pub fn count(&mut self, least_bytes: usize) -> Result<usize, NoValue> {
+        let count: u32 = self.take()?;
+        let count = count as usize;
+        if count > self.0.len() / least_bytes.max(1) { Err(NoValue) } else { Ok(count) }
+    }
+
+    /// How many bytes are left.
+    pub const fn left(&self) -> usize {
+        self.0.len()
+    }
+}
+
 #[cold]
 fn malformed(kind: u16, bytes: &[u8], error: &postcard::Error) -> DecodeError {
     DecodeError::Malformed { kind, bytes: bytes.len(), why: error.to_string() }
@@ -246,3 +287,27 @@ macro_rules! wire_bytes {
 }
 
 pub(crate) use {wire_bytes, wire_enum, wire_union};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_in_their_order_and_none_is_made_of_too_few_bytes() {
+        let mut bytes = Vec::new();
+        encode(&(7u64, Some(3u16)), &mut bytes);
+        encode(&2u32, &mut bytes);
+        encode(&[1u8, 2], &mut bytes);
+        let mut values = Values::of(&bytes);
+        assert_eq!(values.take(), Ok((7u64, Some(3u16))));
+        assert_eq!(values.count(1), Ok(2));
+        assert_eq!(values.take(), Ok([1u8, 2]));
+        assert_eq!((values.left(), values.take::<u8>()), (0, Err(NoValue)));
+
+        let mut many = Vec::new();
+        encode(&(9u32, [0u8; 8]), &mut many);
+        assert_eq!(Values::of(&many).count(1), Err(NoValue), "nine do not fit into eight bytes");
+        assert_eq!(Values::of(&many).clone().count(0), Err(NoValue));
+        assert_eq!(Values::of(&[2, 7]).take::<bool>(), Err(NoValue));
+    }
+}

@@ -19,6 +19,7 @@ mod repeats;
 mod restart;
 mod second_process;
 mod secrets;
+mod snapshots;
 mod stop;
 mod vault;
 mod views;

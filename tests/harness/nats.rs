@@ -117,6 +117,24 @@ impl NatsServers {
         path
     }
 
+    /// Whether any file of any server holds these bytes.
+    pub fn hold(&self, bytes: &[u8]) -> bool {
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            // What goes while it is looked at holds nothing.
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                } else if fs::read(entry.path())
+                    .is_ok_and(|file| file.windows(bytes.len()).any(|it| it == bytes))
+                {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// Waits until every one that runs is ready, and a cluster has a leader that all that run follow.
     ///
     /// # Panics
@@ -325,8 +343,11 @@ fn configure(folder: &Path, count: usize, setup: &NatsSetup) -> Vec<NatsNode> {
             };
             let text = format!(
                 "server_name: {name}\nlisten: \"127.0.0.1:{port}\"\nhttp: \"127.0.0.1:{monitor_port}\"\n\
-                 log_file: {log:?}\njetstream {{ store_dir: {store:?}, sync_interval: {} }}\n{cluster}{}",
-                setup.sync_interval, setup.extra
+                 log_file: \"{}\"\njetstream {{ store_dir: \"{}\", sync_interval: {} }}\n{cluster}{}",
+                log.display(),
+                store.display(),
+                setup.sync_interval,
+                setup.extra
             );
             fs::write(&config, text).expect("the folder takes a file");
             NatsNode { name, port, monitor_port, config, log, running: None }

@@ -1,5 +1,6 @@
 //! Where records live, and who writes them: the [`Journal`] trait with its implementations, the sequencer that is a journal's
-//! only writer, and what rides beside the records (texts) or apart from them (the vault).
+//! only writer, snapshots of the state that records make, and what rides beside the records (texts) or apart from them (the
+//! vault).
 //!
 //! Invariants:
 //! - Commands are the truth and durable before anyone is told; events are derived and stored nowhere here.
@@ -17,6 +18,7 @@ mod memory;
 mod public;
 pub mod replicated;
 pub mod sequencer;
+mod snapshot;
 mod sqlite;
 pub mod texts;
 pub mod vault;
@@ -34,13 +36,18 @@ mod tests;
 pub use audit::{AuditReport, Finding, Mark, audit};
 pub use clock::{Clock, StillClock};
 pub use data_dir::{DataDir, DataDirError};
-pub use jetstream::{JetStreamJournal, Nats, NatsError, NatsOptions};
+pub use jetstream::{Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, OwnedRecord, Tail};
 pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
 pub use public::{PublicError, PublicEvents};
 pub use sequencer::{
     Answered, Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError,
     StartOptions, Stopped, Submission, SubmitError,
+};
+pub use snapshot::{
+    FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Snapshot, SnapshotFault,
+    SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SnapshotStoreError, Snapshots,
+    restore_newest,
 };
 pub use sqlite::{SqliteJournal, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};

@@ -181,6 +181,36 @@ impl Game for Connect4 {
             .map(|(column, row)| format!("{}{}", char::from(b'a' + column), row + 1))
             .collect()
     }
+
+    /// The seats' discs, each as eight bytes; the rest follows from them.
+    fn encode(&self, out: &mut Vec<u8>) {
+        let Self { discs, plies: _, won: _ } = self;
+        for seat in discs {
+            out.extend_from_slice(&seat.to_le_bytes());
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (first, rest) = bytes.split_first_chunk()?;
+        let discs = [u64::from_le_bytes(*first), u64::from_le_bytes(rest.try_into().ok()?)];
+        let mask = discs[0] | discs[1];
+        let board = (0..COLUMNS).fold(0, |board, column| board | column_bits(column));
+        // A disc lies on the floor or on another: adding one at a column's foot then carries through all of its discs.
+        let stacked = (0..COLUMNS).all(|column| {
+            let foot = 1 << (column * COLUMN_STRIDE);
+            let own = mask & column_bits(column);
+            own & (own + foot) == 0
+        });
+        let [first, second] = discs.map(u64::count_ones);
+        let in_turn = matches!(first.checked_sub(second), Some(0 | 1));
+        if discs[0] & discs[1] != 0 || mask & !board != 0 || !stacked || !in_turn {
+            return None;
+        }
+        let mut position = Self { discs, plies: (first + second) as u8, won: false };
+        let last = position.last();
+        position.won = has_four(position.own(last));
+        (!has_four(position.own(last.other()))).then_some(position)
+    }
 }
 
 /// The playable squares of a column.

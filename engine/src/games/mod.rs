@@ -119,6 +119,14 @@ pub trait Game: Sized + Clone {
     /// The squares of the winning line in order, each column letter then row from the bottom, from 1: `["d1", "d2", "d3",
     /// "d4"]`. Of several lines all squares once, by column, then row. Empty where there is none.
     fn winning_line(&self) -> Vec<String>;
+
+    /// Appends all that the play to come depends on to `out`, in one form only: for a snapshot of what is being played. Whoever
+    /// changes it raises [`SNAPSHOT_LAYOUT`](crate::SNAPSHOT_LAYOUT).
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// The position that [`encode`](Game::encode) wrote; none where these bytes are of no position that play can come to, as far
+    /// as that is quickly seen.
+    fn decode(bytes: &[u8]) -> Option<Self>;
 }
 
 /// From one line for each game, code and all: [`GameCode`], [`Position`], [`GAMES`] and the dispatch between them.
@@ -230,6 +238,20 @@ macro_rules! games {
             pub fn winning_line(&self) -> Vec<String> {
                 match self {
                     $(Self::$game(position) => position.winning_line(),)+
+                }
+            }
+
+            /// See [`Game::encode`]; the game's code is beside it.
+            pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Self::$game(position) => Game::encode(position, out),)+
+                }
+            }
+
+            /// See [`Game::decode`].
+            pub(crate) fn decode(code: u16, bytes: &[u8]) -> Option<Self> {
+                match GameCode::from_u16(code)? {
+                    $(GameCode::$game => <$module::$game as Game>::decode(bytes).map(Self::$game),)+
                 }
             }
 

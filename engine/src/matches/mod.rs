@@ -7,6 +7,7 @@ pub(crate) mod open;
 pub(crate) mod overdue;
 mod policy;
 pub(crate) mod record_strike;
+mod snapshot;
 mod state;
 pub(crate) mod submit_move;
 pub(crate) mod turns;

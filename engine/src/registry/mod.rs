@@ -4,6 +4,7 @@
 pub(crate) mod register;
 pub(crate) mod rotate_credential;
 pub(crate) mod set_endpoint;
+mod snapshot;
 mod state;
 
 pub use register::AGENTS_MAX;

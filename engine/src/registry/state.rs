@@ -30,7 +30,7 @@ pub struct Agent {
     pub endpoint: Option<TextRef>,
     /// Whether others may challenge it.
     pub challenges: ChallengePolicy,
-    credentials: Vec<u64>,
+    pub(super) credentials: Vec<u64>,
 }
 
 /// A credential as it stands.
@@ -49,10 +49,10 @@ pub struct Credential {
 /// The registry's room.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
-    agents: Slots<Agent>,
-    handles: BTreeMap<Handle, AgentKey>,
-    credentials: Vec<Credential>,
-    secrets: BTreeMap<SecretHash, u64>,
+    pub(super) agents: Slots<Agent>,
+    pub(super) handles: BTreeMap<Handle, AgentKey>,
+    pub(super) credentials: Vec<Credential>,
+    pub(super) secrets: BTreeMap<SecretHash, u64>,
 }
 
 impl Registry {

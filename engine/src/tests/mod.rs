@@ -14,5 +14,6 @@ mod oracle;
 mod producers;
 mod registry;
 mod second_keys;
+mod snapshots;
 mod strikes;
 mod system;

@@ -41,7 +41,7 @@ fn posts() -> [(&'static str, MethodRouter<Arena>); 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{arena::Keeping, idempotency::REPLAYED, server, settings::Settings};
+    use crate::{idempotency::REPLAYED, place::Keeping, server, settings::Settings};
     use axum::{
         body::{Body, to_bytes},
         extract::Request,

@@ -5,10 +5,11 @@ use super::{
     terminal::{plain, say},
 };
 use crate::{
-    arena::{Arena, Keeping},
+    arena::Arena,
     boards,
     egress::EndpointUrl,
     house,
+    place::Keeping,
     registration::NewAgent,
     settings::{DEADLINE_MS, Settings},
     web::replay::{ReplayJson, wins},

@@ -56,6 +56,12 @@ struct ServeArgs {
     /// Where clients reach this arena [default: http:// and the address]
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
+    /// The journal on NATS JetStream instead of in the data folder; several servers with commas between.
+    #[arg(long, value_name = "URL")]
+    nats: Option<String>,
+    /// What this process does for an arena on NATS: all, engine or gateway [default: all]
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
     /// For trying and testing on one machine: endpoints may be http and loopback.
     #[arg(long)]
     dev: bool,
@@ -74,6 +80,8 @@ impl ServeArgs {
             ("--data", "data", &self.data),
             ("--listen", "listen", &self.listen),
             ("--public-url", "public_url", &self.public_url),
+            ("--nats", "nats.url", &self.nats),
+            ("--role", "role", &self.role),
         ];
         for (name, key, text) in texts {
             flags.extend(text.as_ref().map(|text| Flag::new(name, key, text)));

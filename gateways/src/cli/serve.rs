@@ -3,10 +3,14 @@
 use super::{ServeArgs, runtime, terminal::say};
 use crate::{
     arena::Arena,
-    house, server,
-    settings::{Registration, Settings},
+    engine::Engine,
+    house,
+    place::Keeping,
+    server,
+    settings::{Registration, Role, Settings},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use arena_journal::DataDir;
 use std::{net::SocketAddr, process::ExitCode, sync::Arc};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::Notify};
 use tracing_subscriber::EnvFilter;
@@ -16,9 +20,6 @@ pub(super) fn run(args: &ServeArgs) -> Result<ExitCode> {
     if args.print_config {
         say!("{}", settings.to_toml_redacted().trim_end());
         return Ok(ExitCode::SUCCESS);
-    }
-    if settings.nats.url.is_some() {
-        bail!("nats.url is set, and this build keeps its journal in the data folder alone: leave it out");
     }
     start_log();
     let runtime = runtime()?;
@@ -30,8 +31,8 @@ pub(super) fn run(args: &ServeArgs) -> Result<ExitCode> {
 
 /// Log lines go to stderr; `RUST_LOG` says which.
 fn start_log() {
-    let filter =
-        EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,arena_gateways=info"));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("warn,arena_gateways=info,arena_journal=info,async_nats=error"));
     let colour =
         std::env::var_os("NO_COLOR").is_none() && std::io::IsTerminal::is_terminal(&std::io::stderr());
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr).init();
@@ -39,11 +40,15 @@ fn start_log() {
 
 async fn serve(settings: Settings) -> Result<ExitCode> {
     let stop = stop_signal()?;
-    let keeping = Arena::take_folder(&settings.data)?;
+    let data = DataDir::take(&settings.data)?;
     let listener = TcpListener::bind(settings.listen).await.with_context(|| {
         format!("cannot listen on {}: is something else there? give another --listen", settings.listen)
     })?;
     let bound = listener.local_addr()?;
+    if settings.role == Role::Engine {
+        return serve_engine(&settings, data, listener, stop).await;
+    }
+    let keeping = Keeping::Folder(data);
     let public_url = settings.public_url_at(bound).as_str().to_owned();
     let arena = Arena::open(settings, public_url, keeping).await?;
     greet(&arena, bound);
@@ -76,6 +81,41 @@ async fn serve(settings: Settings) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A process that follows and may lead.
+async fn serve_engine(
+    settings: &Settings,
+    data: DataDir,
+    listener: TcpListener,
+    stop: Arc<Notify>,
+) -> Result<ExitCode> {
+    let bound = listener.local_addr()?;
+    let engine = Engine::open(settings, data).await?;
+    eprintln!("arena {} · an engine: it follows, and leads when it is its turn", env!("CARGO_PKG_VERSION"));
+    eprintln!("listening on http://{bound}");
+    let mut stopped = engine.stopped();
+    let ended = Arc::new(Notify::new());
+    let stopping = {
+        let ended = Arc::clone(&ended);
+        async move {
+            tokio::select! {
+                () = stop.notified() => tracing::info!("stopping: giving up the lead"),
+                _ = stopped.wait_for(Option::is_some) => {}
+            }
+            ended.notify_one();
+        }
+    };
+    let grace = async {
+        ended.notified().await;
+        tokio::time::sleep(server::STOP_WAIT).await;
+    };
+    tokio::select! {
+        served = engine.serve(listener, stopping) => served?,
+        () = grace => {}
+    }
+    engine.close().await?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Tells the first interrupt or termination; a second one ends the process at once.
 fn stop_signal() -> Result<Arc<Notify>> {
     let mut interrupt = tokio::signal::unix::signal(SignalKind::interrupt())?;
@@ -103,6 +143,15 @@ fn greet(arena: &Arena, bound: SocketAddr) {
     let url = arena.public_url();
     let names: Vec<&str> = house::AGENTS.iter().map(|agent| agent.name).collect();
     eprintln!("arena {} · data in {} · {url}", env!("CARGO_PKG_VERSION"), settings.data.display());
+    if let Some(nats) = &settings.nats.url {
+        eprintln!(
+            "the journal is on {nats}; this process is {}",
+            match settings.role {
+                Role::Gateway => "a gateway",
+                Role::All | Role::Engine => "a gateway, and leads when it is its turn",
+            }
+        );
+    }
     if settings.dev {
         eprintln!(
             "--dev: endpoints may be http and on this machine, and /dev/* answers. NEVER open this to others."

@@ -248,6 +248,10 @@ pub struct Expiries(Arc<Notify>);
 
 impl Follower for Expiries {
     /// What expired before this run is swept at its start.
+    fn resumes_after(&self) -> RecordNumber {
+        RecordNumber(u64::MAX)
+    }
+
     fn wants(&self, _: RecordNumber, live: bool) -> bool {
         live
     }

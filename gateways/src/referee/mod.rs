@@ -56,6 +56,10 @@ pub fn follow() -> (RefereeFollower, Docket) {
 }
 
 impl Follower for RefereeFollower {
+    fn resumes_after(&self) -> RecordNumber {
+        RecordNumber(u64::MAX)
+    }
+
     /// What this run writes: its first records open anew, at this home, every turn that was open before.
     fn wants(&self, _: RecordNumber, live: bool) -> bool {
         live

@@ -65,6 +65,8 @@ pub(super) async fn take(court: &Court, turn: TurnRef) {
 /// read again: the match waits, and nobody pays for it.
 async fn read(court: &Court, turn: &TurnRef) -> Option<(OpenTurn, Arc<Card>, Arc<Card>)> {
     loop {
+        // Where others could take this process for gone, its turns may be theirs by now.
+        court.producer.is_present().await;
         let open = look_up(court, turn)?;
         match tokio::try_join!(court.directory.card(open.agent), court.directory.card(open.opponent)) {
             Ok((agent, opponent)) => return Some((open, agent, opponent)),

@@ -106,6 +106,9 @@ pub enum SettingsError {
         /// The address asked for.
         listen: SocketAddr,
     },
+    /// A role where there is nobody to share with.
+    #[error("a role goes with a journal on NATS only; add --nats, or drop --role")]
+    RoleWithoutNats,
     /// `--test-clock` without `--dev`.
     #[error("--test-clock goes with --dev only; add --dev, or drop --test-clock")]
     TestClockWithoutDev,

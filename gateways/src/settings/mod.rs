@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 pub use error::SettingsError;
 pub use source::{Flag, Origin};
 pub use value::{
-    Durability, Embedder, NatsUrl, Network, OperatorUrl, ProviderKind, PublicUrl, Registration, Secret,
+    Durability, Embedder, NatsUrl, Network, OperatorUrl, ProviderKind, PublicUrl, Registration, Role, Secret,
 };
 
 /// The file that is read where `--config` names none.
@@ -54,6 +54,8 @@ pub struct Settings {
     pub nats: Nats,
     /// What is asked of the NATS server's disk. Default `strict`.
     pub durability: Durability,
+    /// What this process does where the journal is on NATS. Default `all`.
+    pub role: Role,
     /// Who may register an agent. Default `open`.
     pub registration: Registration,
     /// The codes that let an agent register where `registration` is `invite`. Default none, which lets nobody in.
@@ -204,6 +206,7 @@ impl Default for Settings {
             vault: Vault::default(),
             nats: Nats::default(),
             durability: Durability::default(),
+            role: Role::default(),
             registration: Registration::default(),
             invitations: Vec::new(),
             trusted_proxies: Vec::new(),

@@ -8,7 +8,7 @@ use super::nearest::nearest;
 use super::slot::{Field, Limit, Slot, Within};
 use super::source::{Flag, Given, Origin, Written, flatten, variable_of};
 use super::value::without_credentials;
-use super::{DEADLINE_MS, Embedder, Provider, ProviderKind, Settings};
+use super::{DEADLINE_MS, Embedder, Provider, ProviderKind, Role, Settings};
 
 /// What stands before a provider's name.
 const PROVIDERS: &str = "auth.providers.";
@@ -44,6 +44,7 @@ fn rows(settings: &mut Settings) -> Vec<Row<'_>> {
         row("nats.monitor_url", &mut nats.monitor_url),
         row("nats.system_credentials", &mut nats.system_credentials),
         row("durability", &mut settings.durability),
+        row("role", &mut settings.role),
         row("registration", &mut settings.registration),
         row("invitations", &mut settings.invitations),
         row("trusted_proxies", &mut settings.trusted_proxies),
@@ -216,6 +217,9 @@ fn gather(
 fn check(settings: &Settings, given: &[Given]) -> Result<(), SettingsError> {
     if settings.dev && !settings.listen.ip().to_canonical().is_loopback() {
         return Err(SettingsError::DevBeyondLoopback { listen: settings.listen });
+    }
+    if settings.role != Role::All && settings.nats.url.is_none() {
+        return Err(SettingsError::RoleWithoutNats);
     }
     if settings.test_clock && !settings.dev {
         return Err(SettingsError::TestClockWithoutDev);

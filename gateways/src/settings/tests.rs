@@ -42,6 +42,7 @@ invitations = []
 listen = "127.0.0.1:7171"
 public_url = "http://127.0.0.1:7171"
 registration = "open"
+role = "all"
 trusted_proxies = []
 
 [agentarena]

@@ -84,28 +84,32 @@ fn web_url(text: &str) -> Option<Url> {
     (web && url.username().is_empty() && url.password().is_none()).then_some(url)
 }
 
-/// A NATS server's address: `nats`, `tls`, `ws` or `wss`. It may hold a password, so it does not show but by
-/// [`NatsUrl::expose`].
+/// NATS servers' addresses, each `nats`, `tls`, `ws` or `wss`, with commas between. They may hold passwords, so they do not
+/// show but by [`NatsUrl::expose`].
 #[derive(Clone, PartialEq, Eq)]
-pub struct NatsUrl(Url);
+pub struct NatsUrl(String);
 
 impl NatsUrl {
-    /// The address with its password, for the connection alone.
+    /// The addresses with their passwords, for the connection alone.
     pub fn expose(&self) -> &str {
-        self.0.as_str()
+        &self.0
     }
 
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let url = Url::parse(text).ok()?;
-        let nats = matches!(url.scheme(), "nats" | "tls" | "ws" | "wss")
-            && url.host_str().is_some_and(|host| !host.is_empty());
-        nats.then_some(Self(url))
+        let is_address = |text: &str| {
+            Url::parse(text.trim()).is_ok_and(|url| {
+                matches!(url.scheme(), "nats" | "tls" | "ws" | "wss")
+                    && url.host_str().is_some_and(|host| !host.is_empty())
+            })
+        };
+        text.split(',').all(is_address).then(|| Self(text.to_owned()))
     }
 }
 
 impl fmt::Display for NatsUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&without_credentials(self.0.as_str()))
+        let shown: Vec<String> = self.0.split(',').map(|url| without_credentials(url.trim())).collect();
+        f.write_str(&shown.join(","))
     }
 }
 
@@ -302,6 +306,19 @@ words! {
     Strict = "strict",
     /// It is taken as it is.
     Relaxed = "relaxed",
+}
+
+words! {
+    /// What a process does for an arena whose journal is on NATS.
+    #[derive(Default)]
+    Role, "\"all\", \"engine\" or \"gateway\"",
+    /// Both.
+    #[default]
+    All = "all",
+    /// It follows, and leads when it is its turn; no door of it is open but that of its health.
+    Engine = "engine",
+    /// It serves agents and people, and submits to whoever leads.
+    Gateway = "gateway",
 }
 
 words! {

@@ -5,6 +5,7 @@ mod play;
 mod ratings;
 mod rebuild;
 mod secrecy;
+mod snapshots;
 mod waiting;
 
 use crate::{Projector, Replay, Views, ViewsAt, What, projectors};
@@ -114,6 +115,13 @@ fn rows(file: &Path) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Each start and each end of a run is a record.
+fn without_checkpoint(rows: Vec<String>) -> Vec<String> {
+    let rows: Vec<String> = rows.into_iter().filter(|row| !row.starts_with("checkpoint")).collect();
+    assert!(!rows.is_empty());
+    rows
 }
 
 /// A run.

@@ -1,6 +1,6 @@
 //! Views that were stopped, broken, thrown away or outgrown, and journals that are not the ones that were seen.
 
-use super::{World, lines, rows};
+use super::{World, lines, rows, without_checkpoint};
 use crate::{Changes, Fault, Projector, Record, Replay, Views, ViewsAt, projectors};
 use arena_engine::games::GameCode as Game;
 use arena_journal::{Followed, Follower, StartError};
@@ -49,13 +49,6 @@ fn last_of(world: &World) -> Replay {
 
 fn all_rows(world: &World) -> Vec<Vec<String>> {
     VIEWS.iter().map(|view| without_checkpoint(world.rows(view))).collect()
-}
-
-/// Each start and each end of a run is a record.
-fn without_checkpoint(rows: Vec<String>) -> Vec<String> {
-    let rows: Vec<String> = rows.into_iter().filter(|row| !row.starts_with("checkpoint")).collect();
-    assert!(!rows.is_empty());
-    rows
 }
 
 #[test]

@@ -201,7 +201,7 @@ impl JetStreamJournal {
                     Ok(None) => break,
                     Err(unanswered) => {
                         patience.pause(&self.nats, number, &unanswered).await;
-                        if matches!(why, Failure::Lost(_)) {
+                        if !matches!(why, Failure::Refused(_)) {
                             why = unanswered;
                         }
                     }

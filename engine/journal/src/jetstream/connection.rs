@@ -2,7 +2,7 @@
 //! and its answer, waiting for the connection. What never does: a word of records.
 
 use async_nats::{
-    Client, ConnectOptions, Event, HeaderMap, Message,
+    Client, ConnectOptions, Event, HeaderMap, Message, RequestErrorKind,
     connection::State,
     jetstream::{self, context::ContextBuilder, message::StreamMessage, stream::RawMessageErrorKind},
 };
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 
 /// How to reach NATS, and what is asked of it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct NatsOptions {
     /// `nats://HOST:PORT`; several servers with commas between.
     pub url: String,
@@ -60,6 +60,19 @@ impl NatsOptions {
             system_credentials: None,
             relaxed: false,
         }
+    }
+}
+
+impl std::fmt::Debug for NatsOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NatsOptions")
+            .field("url", &without_password(&self.url))
+            .field("replicas", &self.replicas)
+            .field("credentials", &self.credentials)
+            .field("monitor_url", &self.monitor_url)
+            .field("system_credentials", &self.system_credentials)
+            .field("relaxed", &self.relaxed)
+            .finish()
     }
 }
 
@@ -153,6 +166,9 @@ pub(super) enum Failure {
     /// It was refused.
     #[error("the server refuses: {0}")]
     Refused(Refusal),
+    /// Nobody was there to ask.
+    #[error("nobody answers: JetStream is not enabled there, or has no leader")]
+    Nobody,
     /// No answer: it may have been done, or may yet be.
     #[error("no answer: {0}")]
     Lost(String),
@@ -236,6 +252,13 @@ impl Nats {
         self.link.borrow().broken
     }
 
+    /// Until the connection has broken more often than so.
+    pub(super) async fn broken(&self, breaks: u64) {
+        let mut link = self.link.clone();
+        // Its sender lives as long as the client does: where it is gone, so is the connection.
+        let _ = link.wait_for(|link| link.broken != breaks).await;
+    }
+
     pub(super) fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
     }
@@ -243,14 +266,13 @@ impl Nats {
     /// Runs a question until it is answered or the connection breaks. Where there is no connection nothing is asked, so that
     /// nothing queues up for when there is one again.
     async fn asked<T>(&self, question: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let mut link = self.link.clone();
-        let before = link.borrow_and_update().broken;
+        let breaks = self.breaks();
         if !self.is_connected() {
             return Err(Failure::Lost("there is no connection".to_owned()));
         }
         tokio::select! {
             answer = question => answer,
-            _ = link.wait_for(|link| link.broken != before) => Err(Failure::Lost("the connection broke".to_owned())),
+            () = self.broken(breaks) => Err(Failure::Lost("the connection broke".to_owned())),
         }
     }
 
@@ -265,8 +287,11 @@ impl Nats {
         if !headers.is_empty() {
             request = request.headers(headers);
         }
-        let lost = |why: async_nats::RequestError| Failure::Lost(why.to_string());
-        self.asked(async { self.client.send_request(subject, request).await.map_err(lost) }).await
+        let fail = |why: async_nats::RequestError| match why.kind() {
+            RequestErrorKind::NoResponders => Failure::Nobody,
+            _ => Failure::Lost(why.to_string()),
+        };
+        self.asked(async { self.client.send_request(subject, request).await.map_err(fail) }).await
     }
 
     /// One question to JetStream's API, such as `STREAM.INFO.<name>`, and the answer.
@@ -410,6 +435,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn credentials_are_a_file_of_nats_tools_or_one_line() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let read = |text: &str| {
+            let path = folder.path().join("credentials");
+            std::fs::write(&path, text).unwrap();
+            crate::testing::run(connect_options(Some(&path))).map(|_| ()).map_err(|why| why.to_string())
+        };
+        // The example of NATS' own documentation: a key of nobody's.
+        let seed = "SUACH75SWCM5D2JMJM6EKLR2WDARVGZT4QC6LX3AGHSWOMVAKERABBBRWM";
+        let file = format!(
+            "-----BEGIN NATS USER JWT-----\neyJ0eXAiOiJqd3QifQ.e30.c2ln\n------END NATS USER JWT------\n\n\
+             *** IMPORTANT: keep it secret ***\n-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+        );
+        read(&file).unwrap();
+        read("me:secret\n").unwrap();
+        for wrong in ["", "secret", "-----BEGIN NATS USER JWT-----\nme:secret"] {
+            let why = read(wrong).unwrap_err();
+            assert!(why.contains("credentials cannot be used") && !why.contains("secret"), "{why}");
+        }
+    }
+
+    #[test]
     fn a_server_older_than_the_least_is_refused() {
         for new in ["2.12.3", "2.12.10", "2.13.0-RC.1", "2.15.1", "3.0.0", "v2.14.0"] {
             assert!(check_version(new).is_ok(), "{new}");
@@ -430,5 +477,6 @@ mod tests {
     fn a_password_is_never_shown() {
         assert_eq!(without_password("nats://me:secret@one:4222,two:4222"), "nats://one:4222,two:4222");
         assert_eq!(without_password("me:secret@one"), "one");
+        assert!(!format!("{:?}", NatsOptions::new("nats://me:secret@one")).contains("secret"));
     }
 }

@@ -134,14 +134,23 @@ impl Feed {
                 return Ok(None);
             };
             let watch = consumer.heard.min(consumer.moved) + SILENCE;
-            match tokio::time::timeout_at(until.min(watch), consumer.messages.next()).await {
-                Ok(Some(message)) => {
+            let breaks = consumer.breaks;
+            let message = async {
+                tokio::select! {
+                    biased;
+                    message = consumer.messages.next() => Ok(message),
+                    () = self.nats.broken(breaks) => Err(()),
+                }
+            };
+            match tokio::time::timeout_at(until.min(watch), message).await {
+                Ok(Ok(Some(message))) => {
                     consumer.heard = Instant::now();
                     if let Some(arrived) = self.take(message).await? {
                         return Ok(Some(arrived));
                     }
                 }
-                Ok(None) => self.renew("its subscription ended"),
+                Ok(Ok(None)) => self.renew("its subscription ended"),
+                Ok(Err(())) => self.renew("the connection broke"),
                 Err(_) if Instant::now() >= watch => self.look_after().await,
                 Err(_) => return Ok(None),
             }
@@ -191,7 +200,7 @@ impl Feed {
     async fn take(&mut self, message: Message) -> Result<Option<Arrived>, JournalError> {
         if let Some(status) = message.status {
             if status.as_u16() != HEARTBEAT_STATUS {
-                self.hear(&message);
+                self.hear(&message).await;
             }
             return Ok(None);
         }
@@ -220,7 +229,7 @@ impl Feed {
     }
 
     /// A demand ended, or the consumer did.
-    fn hear(&mut self, message: &Message) {
+    async fn hear(&mut self, message: &Message) {
         let description = message.description.clone().unwrap_or_default();
         let word = description.to_ascii_lowercase();
         let ended = ["batch", "exceed", "timeout", "no messages"].iter().any(|known| word.contains(known));
@@ -230,7 +239,10 @@ impl Feed {
             (Some(consumer), true) => {
                 consumer.demanded = left.map_or(0, |left: u64| consumer.demanded.saturating_sub(left));
             }
-            _ => self.renew(&format!("the server says {description:?}")),
+            _ => {
+                self.renew(&format!("the server says {description:?}"));
+                self.pauses.pause(&self.nats).await;
+            }
         }
     }
 
@@ -245,6 +257,7 @@ impl Feed {
             return Err(self.stream.error(&self.nats, "read", &why));
         }
         self.renew("it passed a message over");
+        self.pauses.pause(&self.nats).await;
         Ok(())
     }
 

@@ -17,6 +17,9 @@ use tokio::time::Instant;
 /// Beyond so many messages a feed begins anew rather than passing over them.
 const PASSED_OVER_MAX: u64 = 4_096;
 
+/// No wait is longer, so that its end can be reckoned.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A record and the texts beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnedRecord {
@@ -206,7 +209,7 @@ impl Tail {
     /// [`JournalError`] where the stream lacks a record, or holds what is none; asked again, it says so again.
     pub fn next(&mut self, wait: Duration) -> Result<Option<OwnedRecord>, JournalError> {
         let runtime = self.reading.nats.runtime().clone();
-        runtime.block_on(self.reading.next(Instant::now() + wait))
+        runtime.block_on(self.reading.next(Instant::now() + wait.min(WAIT_MAX)))
     }
 }
 

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long a journal waits for an answer before it says that there is none: longer than the election of a new leader.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// The same where nobody is there to ask: a server that has JetStream answers, with a leader or without.
+const NOBODY_PATIENCE: Duration = Duration::from_secs(3);
 /// The shortest window for message ids that a server takes, in nanoseconds: no message of ours has such an id.
 const DUPLICATE_WINDOW_NANOS: u64 = 100_000_000;
 /// The window for the ids of events: a first filter, two minutes long, and never what the order rests on.
@@ -22,6 +24,8 @@ const STREAM_NOT_FOUND: u64 = 10_059;
 const STREAM_NAME_IN_USE: u64 = 10_058;
 const NO_SUITABLE_PEERS: u64 = 10_005;
 const UNAVAILABLE: u64 = 503;
+const NOT_ENABLED_FOR_ACCOUNT: u64 = 10_039;
+const NOT_ENABLED: u64 = 10_076;
 
 /// One of the journal's streams.
 #[derive(Debug, Clone)]
@@ -211,7 +215,8 @@ fn is_nothing(value: &Value) -> bool {
 
 /// Whether a refusal may pass by itself: servers that start or elect a leader.
 fn may_pass(refusal: &Refusal) -> bool {
-    refusal.code == UNAVAILABLE || refusal.error == NO_SUITABLE_PEERS
+    let enabled = ![NOT_ENABLED_FOR_ACCOUNT, NOT_ENABLED].contains(&refusal.error);
+    (refusal.code == UNAVAILABLE && enabled) || refusal.error == NO_SUITABLE_PEERS
 }
 
 /// Repeats a question that changes nothing when repeated, until it is answered, refused for good, or patience ends.
@@ -223,6 +228,7 @@ async fn insist<T, F: Future<Output = Result<T, Failure>>>(
     loop {
         match question().await {
             Err(Failure::Refused(refusal)) if !may_pass(&refusal) => return Err(Failure::Refused(refusal)),
+            Err(Failure::Nobody) if begun.elapsed() > NOBODY_PATIENCE => return Err(Failure::Nobody),
             Err(why) if begun.elapsed() > PATIENCE => return Err(why),
             Err(_) => pauses.pause(nats).await,
             answered => return answered,

@@ -58,6 +58,10 @@ impl Mirror {
 }
 
 impl Follower for Mirror {
+    fn resumes_after(&self) -> RecordNumber {
+        self.last
+    }
+
     fn wants(&self, number: RecordNumber, _: bool) -> bool {
         number > self.last
     }

@@ -4,7 +4,7 @@
 use super::{
     lease::{LeadMark, Lease, MARGIN, RENEWAL},
     mirror::{Joined, Mirror, record_in},
-    publisher::{Lagging, Publisher},
+    publisher::{Lagging, LocalCopy, Publisher},
     service::Service,
     submitter::{self, Submitter, ask},
     wire::{Reply, Request},
@@ -12,11 +12,12 @@ use super::{
 use crate::{
     clock::Clock,
     jetstream::{JetStreamJournal, Nats, OwnedRecord, Tail},
-    journal::{Journal, JournalError, Visit},
+    journal::{Journal, JournalError, Reader, Visit},
     sequencer::{
-        Beginning, Durable, End, Follower, Handle, Lead, Mover, Producer, Replica, StartError, Stopped, end,
-        replay,
+        Durable, End, Follower, Handle, Lead, LeadOptions, Mover, Producer, Replica, Source, StartError,
+        Stopped, end, replay,
     },
+    snapshot::{Snapshots, beginning},
     sqlite::SqliteJournal,
     texts::decode_texts,
     vault::random,
@@ -38,12 +39,14 @@ use std::{
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// How long a record is waited for before the other duties are looked at.
 const STEP: Duration = Duration::from_millis(20);
 /// Before a journal that cannot be read is read again.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How many readers one question serves.
+const READERS_MAX: usize = 65_536;
 /// How long a stop waits for what was submitted.
 const STOP_WAIT: Duration = Duration::from_secs(5);
 /// How long an orderly end of the lead waits for the public events before it.
@@ -59,6 +62,8 @@ pub struct NodeOptions {
     pub clock: Clock,
     /// Where the local copy is kept; this process alone has it.
     pub data: PathBuf,
+    /// Where its snapshots lie.
+    pub snapshots: Option<Box<dyn Snapshots>>,
     /// Who follows.
     pub followers: Vec<Box<dyn Follower>>,
     /// Whether it may lead.
@@ -79,38 +84,31 @@ pub struct Node {
     stiller: Option<Box<dyn Fn(bool) + Send + Sync>>,
 }
 
-/// Asks the leader.
+/// Asks the leader. A clone asks with it.
 #[derive(Clone)]
 pub struct Asker {
     nats: Nats,
     partition: Partition,
     positions: watch::Receiver<RecordNumber>,
+    readers: mpsc::UnboundedSender<oneshot::Sender<RecordNumber>>,
 }
 
 impl Asker {
-    /// How far the journal may have been seen by anyone, as its leader says; none where no leader answers in time. A caller
-    /// that waits until its own position is there reads what any caller wrote before it asked.
-    pub async fn position(&self, wait: Duration) -> Option<RecordNumber> {
-        let until = Instant::now() + wait;
-        let request = Bytes::from(Request::Position.encode());
-        let subject = format!("arena.position.{}", self.partition.0);
-        loop {
-            // An answer that is older than the margin may be a deposed leader's.
-            let left = until.checked_duration_since(Instant::now())?.min(MARGIN);
-            match ask(self.nats.client(), subject.clone(), request.clone(), left).await {
-                Some(Reply::Position { record }) => return Some(record),
-                Some(_) | None => tokio::time::sleep(STEP).await,
-            }
-        }
+    fn start(nats: &Nats, partition: Partition, positions: watch::Receiver<RecordNumber>) -> Self {
+        let (readers, waiting) = mpsc::unbounded_channel();
+        nats.runtime().spawn(ask_positions(nats.client().clone(), partition, waiting));
+        Self { nats: nats.clone(), partition, positions, readers }
     }
 
-    /// Waits until this process has what any caller wrote before; false where that takes longer.
+    /// Waits until this process has what any caller wrote before, through whichever process; false where that takes longer.
     pub async fn caught_up(&self, wait: Duration) -> bool {
-        let begun = Instant::now();
-        let Some(record) = self.position(wait).await else { return false };
-        let mut positions = self.positions.clone();
-        let there = async { positions.wait_for(|position| *position >= record).await.is_ok() };
-        tokio::time::timeout(wait.saturating_sub(begun.elapsed()), there).await.unwrap_or(false)
+        let there = async {
+            let (reader, answer) = oneshot::channel();
+            self.readers.send(reader).ok()?;
+            let record = answer.await.ok()?;
+            self.positions.clone().wait_for(|position| *position >= record).await.ok().map(|_| ())
+        };
+        matches!(tokio::time::timeout(wait, there).await, Ok(Some(())))
     }
 
     /// Moves the leader's clock, where it stands still.
@@ -124,6 +122,35 @@ impl Asker {
     }
 }
 
+/// Asks how far the journal may have been seen by anyone, once for all who wait: whoever comes while a question is under way
+/// waits for the next, since the answer to this one may be older than what they have to see.
+async fn ask_positions(
+    client: async_nats::Client,
+    partition: Partition,
+    mut waiting: mpsc::UnboundedReceiver<oneshot::Sender<RecordNumber>>,
+) {
+    let request = Bytes::from(Request::Position.encode());
+    let subject = format!("arena.position.{}", partition.0);
+    let mut readers = Vec::new();
+    while waiting.recv_many(&mut readers, READERS_MAX).await > 0 {
+        let record = loop {
+            readers.retain(|reader| !reader.is_closed());
+            if readers.is_empty() {
+                break RecordNumber(0);
+            }
+            // An answer that is older than the margin may be a deposed leader's.
+            match ask(&client, subject.clone(), request.clone(), MARGIN).await {
+                Some(Reply::Position { record }) => break record,
+                Some(_) | None => tokio::time::sleep(STEP).await,
+            }
+        };
+        for reader in readers.drain(..) {
+            // Who no longer waits has given up.
+            let _ = reader.send(record);
+        }
+    }
+}
+
 impl Node {
     /// Replays the local copy and what the journal has beyond it, follows, and takes part. It blocks: call it off the event
     /// loop. A gateway has its number when this returns.
@@ -131,7 +158,8 @@ impl Node {
     /// # Errors
     /// [`StartError`], naming the record where the journal does not hold or lacks what this process remembers.
     pub fn start(options: NodeOptions) -> Result<Self, StartError> {
-        let NodeOptions { nats, partition, clock, data, mut followers, may_lead, submits } = options;
+        let NodeOptions { nats, partition, clock, data, snapshots, mut followers, may_lead, submits } =
+            options;
         let runtime = nats.runtime().clone();
         let (outcomes, prepared) = submitter::prepare(nats.client(), partition);
         if submits {
@@ -144,10 +172,16 @@ impl Node {
             runtime.block_on(JetStreamJournal::open(&nats, partition, Era(1), RecordNumber(1)))?;
         check_remembered(&mirror_at, remembered, &mut journal)?;
         followers.push(Box::new(Mirror::start(mirror)?));
-        let joined = Joined { mirror: SqliteJournal::open_reader(&mirror_at)?, journal: journal.reader()? };
-        let state = replay(&journal.name(), Box::new(joined), partition, &mut followers)?;
+        let readers = || -> Result<Box<dyn Reader>, JournalError> {
+            let mirror = SqliteJournal::open_reader(&mirror_at)?;
+            Ok(Box::new(Joined { mirror, journal: journal.reader()? }))
+        };
+        let source = Source { name: journal.name(), readers: &readers };
+        let beginning = beginning(&source, snapshots.as_deref(), partition, &followers);
+        let state = replay(&source, beginning, &mut followers)?;
         let publisher = if may_lead {
-            let (feed, publisher) = Publisher::start(&nats, &state, mirror_at.clone())?;
+            let copy = LocalCopy { mirror_at: mirror_at.clone(), snapshots: snapshots.map(Arc::from) };
+            let (feed, publisher) = Publisher::start(&nats, &state, copy)?;
             followers.push(Box::new(feed));
             Some(publisher)
         } else {
@@ -158,7 +192,7 @@ impl Node {
         let stiller = publisher.as_ref().map(|publisher| Box::new(publisher.stiller()) as Box<_>);
 
         let replica = Replica::start(state, followers)?;
-        let asker = Asker { nats: nats.clone(), partition, positions: replica.position.clone() };
+        let asker = Asker::start(&nats, partition, replica.position.clone());
         let handle = Handle::new(&replica, Mover::Asks(asker.clone()));
         let stopping = Arc::new(AtomicBool::new(false));
         let leadership = if may_lead {
@@ -260,17 +294,23 @@ impl Node {
     }
 }
 
-/// Where the local copy lies: apart from where an embedded journal would.
+/// Where the local copy of a journal that is shared lies in a data folder: apart from where an embedded journal would.
+pub fn mirror_in(data: &Path, partition: Partition) -> PathBuf {
+    SqliteJournal::path_in(&data.join("mirror"), partition, Era(1))
+}
+
+/// The same, in a folder that is there.
 fn mirror_path(data: &Path, partition: Partition) -> Result<PathBuf, StartError> {
-    let folder = data.join("mirror");
-    fs::create_dir_all(&folder).map_err(|why| {
+    let path = mirror_in(data, partition);
+    let folder = path.parent().unwrap_or(data);
+    fs::create_dir_all(folder).map_err(|why| {
         StartError::Journal(JournalError::Store {
             journal: folder.display().to_string(),
             action: "made",
             why: why.to_string(),
         })
     })?;
-    Ok(SqliteJournal::path_in(&folder, partition, Era(1)))
+    Ok(path)
 }
 
 /// What the local copy has, the journal must have.
@@ -565,7 +605,7 @@ impl Following {
             return;
         }
         let Some(leadership) = &self.leadership else { return };
-        let beginning = Beginning {
+        let options = LeadOptions {
             partition: self.partition,
             clock: self.clock.clone(),
             incarnation: leadership.incarnation,
@@ -574,7 +614,7 @@ impl Following {
         let before = self.fed;
         let writer = self.journal.another();
         let give_up = writer.give_up();
-        let lead = match Lead::start(&self.replica, Box::new(writer), beginning, None) {
+        let lead = match Lead::start(&self.replica, Box::new(writer), options, None) {
             Ok(lead) => lead,
             Err(why) => return end(why.to_string(), &self.replica.stopped),
         };

@@ -2,7 +2,10 @@
 //! and is asked again with the same numbers until it stands in a record. The outcome is found in the records that this process
 //! follows; the leader's reply only says that one is coming.
 
-use super::wire::{Reply, Request};
+use super::{
+    service::GATEWAY_LEASE,
+    wire::{Reply, Request},
+};
 use crate::{
     sequencer::{Answered, Followed, Follower, Inbox, Message, Producer, Waiter},
     texts::encode_texts,
@@ -20,7 +23,7 @@ use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     runtime,
@@ -35,6 +38,8 @@ const REQUEST_WAIT: Duration = Duration::from_millis(1_500);
 const PAUSE: Duration = Duration::from_millis(50);
 /// How often a gateway says that it is still there.
 const GATEWAY_RENEWAL: Duration = Duration::from_millis(1_500);
+/// How long before its lease's end a gateway begins nothing any more.
+const PRESENCE_MARGIN: Duration = Duration::from_secs(1);
 /// How far numbers may run ahead of the oldest that is unanswered, well within the engine's window.
 const AHEAD_MAX: u64 = arena_engine::WINDOW / 2;
 
@@ -65,6 +70,8 @@ struct Shared {
     /// Counts what the records told: an answer, another number for this process.
     told: watch::Sender<u64>,
     producer: Producer,
+    /// Until when no leader takes this process for gone.
+    lease: watch::Sender<Option<Instant>>,
     places: Arc<Semaphore>,
 }
 
@@ -115,10 +122,12 @@ pub(crate) struct Outcomes {
 pub(crate) fn prepare(client: &Client, partition: Partition) -> (Outcomes, Prepared) {
     let (queue, messages) = mpsc::channel();
     let inbox = Inbox::new(queue);
+    let (lease, held) = watch::channel(None);
     let shared = Arc::new(Shared {
         partition,
         client: client.clone(),
-        producer: Producer::new(inbox.clone(), ProducerId::NONE),
+        producer: Producer::new(inbox.clone(), ProducerId::NONE).leased(held),
+        lease,
         inbox,
         numbered: Mutex::new(Numbered {
             incarnation: Incarnation(random()),
@@ -221,10 +230,18 @@ async fn renew(shared: Arc<Shared>) {
         } else {
             Request::Announce { incarnation, rules_known: RULES_NEWEST }
         };
+        let begun = Instant::now();
         let pause = match shared.ask(Bytes::from(request.encode())).await {
-            Some(Reply::Renewed) => GATEWAY_RENEWAL,
+            Some(Reply::Renewed) => {
+                shared.lease.send_replace(Some(begun + GATEWAY_LEASE - PRESENCE_MARGIN));
+                GATEWAY_RENEWAL
+            }
             // Its number, or that it is gone, comes with the records.
-            Some(Reply::Announced { .. } | Reply::Gone) => GATEWAY_RENEWAL / 3,
+            Some(Reply::Announced { .. }) => PAUSE,
+            Some(Reply::Gone) => {
+                shared.lease.send_replace(None);
+                GATEWAY_RENEWAL / 3
+            }
             Some(other) => {
                 tracing::warn!(?other, "a leader does not take this gateway");
                 GATEWAY_RENEWAL / 3
@@ -356,6 +373,10 @@ impl Numbered {
 }
 
 impl Follower for Outcomes {
+    fn resumes_after(&self) -> RecordNumber {
+        RecordNumber(u64::MAX)
+    }
+
     fn wants(&self, _: RecordNumber, live: bool) -> bool {
         live
     }
@@ -382,6 +403,7 @@ impl Follower for Outcomes {
                         numbered.producer = None;
                         numbered.incarnation = Incarnation(random());
                         self.shared.producer.is_now(ProducerId::NONE);
+                        self.shared.lease.send_replace(None);
                         told = true;
                     }
                     Event::LineageBegun(_) => {

@@ -49,7 +49,7 @@ impl From<String> for End {
 }
 
 /// Where an appender begins.
-pub(crate) struct Beginning {
+pub(crate) struct LeadOptions {
     pub(crate) partition: Partition,
     pub(crate) clock: Clock,
     /// The process that leads.
@@ -74,10 +74,10 @@ impl Lead {
     pub(crate) fn start(
         replica: &Replica,
         journal: Box<dyn Journal>,
-        beginning: Beginning,
+        options: LeadOptions,
         first: Option<Batch>,
     ) -> Result<Self, Stopped> {
-        let Beginning { partition, clock, incarnation, shared } = beginning;
+        let LeadOptions { partition, clock, incarnation, shared } = options;
         let (queue, messages) = mpsc::channel();
         let inbox = Inbox::new(queue);
         let (head, reduced) = {

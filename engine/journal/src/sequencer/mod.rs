@@ -31,11 +31,12 @@ use crate::{
     clock::Clock,
     journal::{Journal, JournalError},
     replicated::Asker,
+    snapshot::Snapshots,
     texts::SealedText,
 };
-pub(crate) use appender::{Beginning, End, Lead};
+pub(crate) use appender::{End, Lead, LeadOptions};
 pub(crate) use reducer::{Durable, Replica};
-pub(crate) use start::replay;
+pub(crate) use start::{Source, replay};
 pub(crate) use submit::{Inbox, Message, Waiter};
 
 /// What became of a command, and where that stands.
@@ -79,7 +80,13 @@ pub trait Follower: Send {
         None
     }
 
-    /// Whether it wants this record; asked in order, once each.
+    /// The last record that it does not want replayed, nor any before it: a start may begin behind it. Whoever wants only what
+    /// this run writes says the greatest number.
+    fn resumes_after(&self) -> RecordNumber {
+        RecordNumber(0)
+    }
+
+    /// Whether it wants this record; asked in order, once each, from the one after [`Follower::resumes_after`] at the latest.
     fn wants(&self, number: RecordNumber, live: bool) -> bool;
 
     /// Takes a record.
@@ -171,7 +178,20 @@ impl Sequencer {
     /// # Errors
     /// [`StartError`], naming the record where the journal does not hold.
     pub fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<Self, StartError> {
-        start::start(journal, options)
+        start::start(journal, None, options)
+    }
+
+    /// The same from the newest snapshot that fits, so that only what follows it is read and checked: no error of theirs stops a
+    /// start. But where the journal lacks a record that one of them was made of, it is refused as by any other who remembers it.
+    ///
+    /// # Errors
+    /// As [`Sequencer::start`].
+    pub fn start_from(
+        journal: Box<dyn Journal>,
+        snapshots: &dyn Snapshots,
+        options: StartOptions,
+    ) -> Result<Self, StartError> {
+        start::start(journal, Some(snapshots), options)
     }
 
     /// To read the state.

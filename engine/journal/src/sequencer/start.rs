@@ -1,37 +1,45 @@
-//! The start: the journal is replayed and checked from its first record, the followers catch up, then this run is announced.
+//! The start: the journal is replayed and checked from its first record or from a snapshot, the followers catch up, then this run
+//! is announced.
 
 use super::{
     Followed, Follower, Handle, Mover, ORDERLY, Producer, Sequencer, StartError, StartOptions, Stopped,
-    appender::{Beginning, End, Lead},
+    appender::{End, Lead, LeadOptions},
     end,
     reducer::{Replica, hand},
     submit::{Batch, Submission},
 };
 use crate::{
-    audit::Mark,
-    journal::{Journal, Reader, Visit},
+    journal::{Journal, JournalError, Reader, Visit},
+    snapshot::{Beginning, Snapshots, beginning},
     texts::decode_texts,
 };
 use arena_engine::{RULES_NEWEST, Reduction, State, reduce};
 use arena_schema::{
     Event,
     command::system::{AnnounceGateway, GatewayGone},
-    id::{Incarnation, Partition, ProducerId},
+    id::{Incarnation, ProducerId},
     record::{CommandHead, RecordView},
 };
 use std::{sync::Arc, thread};
 
-pub(super) fn start(journal: Box<dyn Journal>, options: StartOptions) -> Result<Sequencer, StartError> {
+pub(super) fn start(
+    journal: Box<dyn Journal>,
+    snapshots: Option<&dyn Snapshots>,
+    options: StartOptions,
+) -> Result<Sequencer, StartError> {
     let StartOptions { partition, clock, incarnation, mut followers } = options;
-    let state = replay(&journal.name(), journal.reader()?, partition, &mut followers)?;
+    let readers = || journal.reader();
+    let source = Source { name: journal.name(), readers: &readers };
+    let beginning = beginning(&source, snapshots, partition, &followers);
+    let state = replay(&source, beginning, &mut followers)?;
     let gone: Vec<Incarnation> = state.producers().live().map(|(_, producer)| producer.incarnation).collect();
     if gone.contains(&incarnation) {
         return Err(StartError::Incarnation(incarnation));
     }
     let replica = Replica::start(state, followers)?;
     let (batch, announced) = first_batch(incarnation, gone)?;
-    let beginning = Beginning { partition, clock, incarnation, shared: false };
-    let lead = Lead::start(&replica, journal, beginning, Some(batch))?;
+    let options = LeadOptions { partition, clock, incarnation, shared: false };
+    let lead = Lead::start(&replica, journal, options, Some(batch))?;
     let handle = Handle::new(&replica, Mover::Own(lead.inbox.clone()));
     let watched = Arc::clone(&replica.stopped);
     let (inbox, stopping) = (lead.inbox.clone(), lead.inbox.clone());
@@ -83,15 +91,24 @@ fn first_batch(incarnation: Incarnation, gone: Vec<Incarnation>) -> Result<(Batc
     Batch::encode(heads, submissions).map_err(|why| Stopped(why.to_string()))
 }
 
-/// Replays a journal from its first record, tells the followers, and compares it with what they remember.
+/// Where a start reads its records.
+pub(crate) struct Source<'a> {
+    /// What to call it.
+    pub(crate) name: String,
+    /// A reader from its first record on.
+    pub(crate) readers: &'a dyn Fn() -> Result<Box<dyn Reader>, JournalError>,
+}
+
+/// Replays a journal from where a start begins, tells the followers, and compares it with what they remember.
 pub(crate) fn replay(
-    name: &str,
-    mut reader: Box<dyn Reader>,
-    partition: Partition,
+    source: &Source<'_>,
+    beginning: Beginning,
     followers: &mut [Box<dyn Follower>],
 ) -> Result<State, StartError> {
-    let marks: Vec<Mark> = followers.iter().filter_map(|follower| follower.mark()).collect();
-    let mut state = State::new(partition);
+    let name = &source.name;
+    let mut reader = (source.readers)()?;
+    let Beginning { mut state, mut marks, .. } = beginning;
+    marks.extend(followers.iter().filter_map(|follower| follower.mark()));
     let mut reduction = Reduction::default();
     let mut failed = None;
     reader.read(state.head().number.next(), &mut |stored| {

@@ -20,8 +20,9 @@ use std::{
     },
     task::{Context, Poll, Wake},
     thread,
+    time::Instant,
 };
-use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError, oneshot, watch};
 
 /// How many commands may be unanswered at once.
 pub const QUEUE_COMMANDS_MAX: usize = 4_096;
@@ -344,11 +345,28 @@ pub struct Producer {
     inbox: Inbox,
     id: Arc<AtomicU64>,
     numbers: Arc<AtomicU64>,
+    /// Until when this process is surely taken for present; none where nobody else could take its place.
+    lease: Option<watch::Receiver<Option<Instant>>>,
 }
 
 impl Producer {
     pub(crate) fn new(inbox: Inbox, id: ProducerId) -> Self {
-        Self { inbox, id: Arc::new(AtomicU64::new(id.0)), numbers: Arc::new(AtomicU64::new(0)) }
+        Self { inbox, id: Arc::new(AtomicU64::new(id.0)), numbers: Arc::new(AtomicU64::new(0)), lease: None }
+    }
+
+    /// The same with a lease.
+    pub(crate) fn leased(self, lease: watch::Receiver<Option<Instant>>) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    /// Waits until this process is surely taken for present: what it is home to is no other's then. An embedded one always is.
+    pub async fn is_present(&self) {
+        let Some(mut lease) = self.lease.clone() else { return };
+        while lease.borrow_and_update().is_none_or(|until| until <= Instant::now()) {
+            if lease.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
     }
 
     /// Its number in the journal, by which events name it as a home. On a journal that several processes share it may become

@@ -12,4 +12,5 @@ mod public;
 mod queue;
 mod replicated;
 mod restart;
+mod snapshots;
 mod time;

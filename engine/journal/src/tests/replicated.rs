@@ -47,6 +47,7 @@ impl Bench {
             partition: PARTITION,
             clock: Clock::System,
             data: data.to_owned(),
+            snapshots: None,
             followers: Vec::new(),
             may_lead,
             submits,

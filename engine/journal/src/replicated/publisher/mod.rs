@@ -24,7 +24,6 @@ use arena_schema::id::RecordNumber;
 use row::{Aligned, Row, Seek};
 use source::{Reduced, Source, buffer};
 use std::{
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -34,7 +33,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-pub(super) use source::Feed;
+pub(super) use source::{Feed, LocalCopy};
 
 /// How long records are waited for before the other duties are looked at.
 const STEP: Duration = Duration::from_millis(20);
@@ -131,14 +130,10 @@ impl Publisher {
     ///
     /// # Errors
     /// [`JournalError`]: a setting of the stream is not as it must be, or there is no answer, or no thread.
-    pub(super) fn start(
-        nats: &Nats,
-        state: &State,
-        mirror_at: PathBuf,
-    ) -> Result<(Feed, Self), JournalError> {
+    pub(super) fn start(nats: &Nats, state: &State, copy: LocalCopy) -> Result<(Feed, Self), JournalError> {
         let stream = nats.runtime().block_on(EventStream::open(nats, state.partition()))?;
         let name = stream.name().to_owned();
-        let (feed, source) = buffer(state, mirror_at);
+        let (feed, source) = buffer(state, copy);
         let (told, telling) = watch::channel(Told::default());
         let shown = Arc::new(Shown::default());
         let lagging = Lagging { reduced: source.reduced(), shown: Arc::clone(&shown) };
@@ -261,7 +256,7 @@ impl Publishing {
     /// Follows the records from the first on, looking for this.
     fn again(&mut self, seek: Seek) -> Result<(), Trouble> {
         self.end = None;
-        let state = self.source.begin_again()?;
+        let state = self.source.begin_again(seek.record(), seek.lineage())?;
         self.row.again(state, seek);
         Ok(())
     }
@@ -311,11 +306,7 @@ impl Publishing {
         };
         let last = stands.last;
         if let Aligned::Again(seek) = self.row.align(stands)? {
-            tracing::info!(
-                stream = self.stream.name(),
-                last,
-                "public events: following from the first record"
-            );
+            tracing::info!(stream = self.stream.name(), last, "public events: following earlier records");
             self.again(seek)?;
         }
         self.end = Some(last);

@@ -36,6 +36,25 @@ pub(super) enum Seek {
     Count(u64),
 }
 
+impl Seek {
+    /// The earliest record that must be followed to find it.
+    pub(super) fn record(&self) -> RecordNumber {
+        match self {
+            Self::Behind { id, .. } => id.record,
+            Self::From(record) => *record,
+            Self::All | Self::Count(_) => RecordNumber(1),
+        }
+    }
+
+    /// The history in which it is looked for. Behind a state of another one it may not be found.
+    pub(super) fn lineage(&self) -> Option<Lineage> {
+        match self {
+            Self::Behind { id, .. } => Some(id.lineage),
+            Self::All | Self::From(_) | Self::Count(_) => None,
+        }
+    }
+}
+
 /// What is to be done about the end of the output stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Aligned {
@@ -178,11 +197,9 @@ impl Row {
             None => Place::Known,
             Some(Seek::All) => Place::Here,
             Some(Seek::From(record)) if event.id.record >= *record => Place::Here,
-            Some(Seek::From(_)) => Place::NotYet,
             // How much of the history before a restore the stream had nobody knows: once more is better than never.
             Some(Seek::Count(_)) if begins => Place::Here,
             Some(Seek::Count(count)) if self.passed >= *count => Place::Behind,
-            Some(Seek::Count(_)) => Place::NotYet,
             Some(Seek::Behind { id, json }) if is(event, id, json) => Place::Behind,
             // What the stream ends with was taken back here.
             Some(Seek::Behind { id, .. }) if begins && event.id.record <= id.record => {
@@ -196,7 +213,7 @@ impl Row {
                 Some(fork) => Place::Again(fork),
                 None => return Err(strange(json)),
             },
-            Some(Seek::Behind { .. }) => Place::NotYet,
+            Some(_) => Place::NotYet,
         })
     }
 

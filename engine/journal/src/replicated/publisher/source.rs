@@ -10,11 +10,12 @@ use super::{
 use crate::{
     journal::{Reader, Visit},
     sequencer::{Followed, Follower},
+    snapshot::{Snapshots, restore_newest},
     sqlite::SqliteJournal,
 };
 use arena_engine::{Emitted, Reduction, State, reduce};
 use arena_schema::{
-    id::{Partition, RecordNumber},
+    id::{Lineage, Partition, RecordNumber},
     record::{Header, RecordView},
 };
 use std::{
@@ -88,9 +89,19 @@ impl Reduced {
     }
 }
 
+/// What the publisher reads records from that the reducer did not hand over.
+pub(in crate::replicated) struct LocalCopy {
+    /// The mirror's file.
+    pub(in crate::replicated) mirror_at: PathBuf,
+    /// States to begin from.
+    pub(in crate::replicated) snapshots: Option<Arc<dyn Snapshots>>,
+}
+
 /// The records once more, from the local copy.
 struct Replay {
     state: State,
+    /// Whether it began with a snapshot.
+    from_snapshot: bool,
     reduction: Reduction,
     reader: Box<dyn Reader>,
 }
@@ -98,7 +109,9 @@ struct Replay {
 /// The publisher's side.
 pub(super) struct Source {
     partition: Partition,
-    mirror_at: PathBuf,
+    copy: LocalCopy,
+    /// A snapshot did not go with the local copy.
+    distrusts: bool,
     records: Receiver<Handed>,
     buffer: Arc<Buffer>,
     /// Taken from the buffer, and later than what comes next.
@@ -108,13 +121,14 @@ pub(super) struct Source {
 }
 
 /// A buffer, and both its sides, for the records behind this state's.
-pub(super) fn buffer(state: &State, mirror_at: PathBuf) -> (Feed, Source) {
+pub(super) fn buffer(state: &State, copy: LocalCopy) -> (Feed, Source) {
     let (sender, records) = mpsc::sync_channel(BUFFER_RECORDS);
     let buffer = Arc::new(Buffer::default());
     buffer.reduced.store(state.head().number.0, Ordering::SeqCst);
     let source = Source {
         partition: state.partition(),
-        mirror_at,
+        copy,
+        distrusts: false,
         records,
         buffer: Arc::clone(&buffer),
         ahead: None,
@@ -128,20 +142,30 @@ impl Source {
         Reduced(Arc::clone(&self.buffer))
     }
 
-    /// A state that the local copy can be followed from. A snapshot's, once there are any; it must be of a record before
-    /// whatever is looked for.
-    fn base(&self) -> State {
-        State::new(self.partition)
+    /// A state before this record, of this history where it must be one, that the local copy can be followed from.
+    fn base(&self, before: RecordNumber, lineage: Option<Lineage>) -> Option<State> {
+        let store = self.copy.snapshots.as_ref().filter(|_| !self.distrusts)?;
+        let until = RecordNumber(before.0.checked_sub(1)?);
+        let state = restore_newest(store.as_ref(), self.partition, until)?;
+        (lineage.is_none() || state.lineage() == lineage).then_some(state)
     }
 
-    /// The records come from the local copy until the buffer goes on where that ends; gives the state that they follow on.
+    /// The records come from the local copy, from this one or an earlier one on, until the buffer goes on where that ends.
+    /// Gives the state that the first of them follows on.
     ///
     /// # Errors
     /// [`Trouble::Records`]: the local copy cannot be opened.
-    pub(super) fn begin_again(&mut self) -> Result<&State, Trouble> {
-        let reader = SqliteJournal::open_reader(&self.mirror_at);
+    pub(super) fn begin_again(
+        &mut self,
+        record: RecordNumber,
+        lineage: Option<Lineage>,
+    ) -> Result<&State, Trouble> {
+        let reader = SqliteJournal::open_reader(&self.copy.mirror_at);
         let reader = reader.map_err(|why| Trouble::Records(why.to_string()))?;
-        let replay = Replay { state: self.base(), reduction: Reduction::default(), reader };
+        let base = self.base(record, lineage);
+        let from_snapshot = base.is_some();
+        let state = base.unwrap_or_else(|| State::new(self.partition));
+        let replay = Replay { state, from_snapshot, reduction: Reduction::default(), reader };
         Ok(&self.replay.insert(replay).state)
     }
 
@@ -155,7 +179,7 @@ impl Source {
                 Some(handed) => return row.follow(&handed.header, &handed.events),
                 None if self.misses(row.next()) => {
                     tracing::info!(record = row.next().0, "public events: going on from the local copy");
-                    self.begin_again()?;
+                    self.begin_again(row.next(), None)?;
                 }
                 None => return Ok(Aligned::Here),
             }
@@ -170,7 +194,8 @@ impl Source {
         }
         let read = self.read(row);
         if read.is_err() {
-            self.replay = None;
+            let replay = self.replay.take();
+            self.distrusts |= replay.is_some_and(|replay| replay.from_snapshot);
         }
         read
     }
@@ -220,7 +245,9 @@ impl Source {
 
     /// Some records from the local copy.
     fn read(&mut self, row: &mut Row) -> Result<Aligned, Trouble> {
-        let Some(Replay { state, reduction, reader }) = &mut self.replay else { return Ok(Aligned::Here) };
+        let Some(Replay { state, reduction, reader, .. }) = &mut self.replay else {
+            return Ok(Aligned::Here);
+        };
         let from = state.head().number.next();
         let mut left = STEP_RECORDS;
         let mut step = |number: RecordNumber, bytes: &[u8]| {

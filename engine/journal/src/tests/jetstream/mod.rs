@@ -3,6 +3,7 @@
 mod contract;
 mod proxy;
 mod restart;
+mod sequencer;
 mod settings;
 mod setup;
 mod sweep;

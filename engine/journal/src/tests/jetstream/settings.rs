@@ -105,6 +105,21 @@ fn where_nobody_answers_the_address_is_named_and_no_password() {
     assert!(error.contains(&format!("nats://127.0.0.1:{port}")) && !error.contains("secret"), "{error}");
 }
 
+#[test]
+fn where_jetstream_is_not_enabled_it_is_said_soon() {
+    if left_out() {
+        return;
+    }
+    let extra = "accounts { PLAIN { users: [{ user: plain, password: p1 }] } }\n".to_owned();
+    let servers = NatsServers::one(&NatsSetup { extra, ..NatsSetup::default() });
+    let credentials = Some(servers.file("plain.txt", "plain:p1"));
+    let bench = Bench::on(servers);
+    let nats = bench.connect_with(&NatsOptions { credentials, ..bench.options() });
+    let error =
+        bench.runtime.block_on(JetStreamJournal::open(&nats, Partition(0), Era(1), FIRST)).unwrap_err();
+    assert!(error.to_string().contains("not enabled"), "{error}");
+}
+
 /// Servers that sync so often, with a system account and an ordinary one.
 fn accounts(sync_interval: &str) -> (Bench, [PathBuf; 2]) {
     let extra = "system_account: SYS\naccounts {\n  SYS { users: [{ user: sys, password: s1 }] }\n  \

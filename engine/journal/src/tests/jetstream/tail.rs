@@ -31,7 +31,7 @@ fn a_tail_goes_on_without_its_consumer_and_when_it_is_held_back() {
     }
     let bench = Bench::one();
     let (mut journal, nats) = (bench.journal(0), bench.connect());
-    let written = played(30, 9);
+    let written = played(35, 9);
     append_all(&mut journal, &written[..10]);
     let mut tail = journal.tail();
     tail.begin(RecordNumber(3));
@@ -49,18 +49,23 @@ fn a_tail_goes_on_without_its_consumer_and_when_it_is_held_back() {
     let pause = json!({"pause_until": "2999-01-01T00:00:00Z"});
     let paused = ask(&nats, &format!("CONSUMER.PAUSE.{STREAM}.{}", names[0]), &pause);
     assert_eq!(paused["paused"], true, "{paused}");
-    append_all(&mut journal, &written[20..]);
-    assert_eq!(rows_of_tail(&mut tail, 10), rows_of(&written[20..]));
+    append_all(&mut journal, &written[20..30]);
+    assert_eq!(rows_of_tail(&mut tail, 10), rows_of(&written[20..30]));
+    // From beyond the end: nothing comes before it.
+    tail.begin(RecordNumber(33));
+    assert!(tail.next(Duration::from_millis(20)).unwrap().is_none());
+    append_all(&mut journal, &written[30..]);
+    assert_eq!(rows_of_tail(&mut tail, 3), rows_of(&written[32..]));
     // Backwards, as often as one likes, and by waits that are shorter than any answer.
     tail.begin(FIRST);
-    assert_eq!(rows_of_tail(&mut tail, 30), rows_of(&written));
+    assert_eq!(rows_of_tail(&mut tail, 35), rows_of(&written));
     tail.begin(FIRST);
     let at_once = RefCell::new((&mut tail, 0));
     wait_until("all records without waiting", || {
         let (tail, shown) = &mut *at_once.borrow_mut();
         *shown +=
             u64::from(tail.next(Duration::ZERO).unwrap().is_some_and(|record| record.number.0 == *shown + 1));
-        *shown == 30
+        *shown == 35
     });
     drop(tail);
     wait_until("the end of its consumers", || consumers(&nats).len() <= 1);

@@ -12,11 +12,14 @@ use crate::{
     nats_servers::left_out,
     testing::{played, played_with_texts, rows, rows_of},
 };
-use arena_schema::{id::RecordNumber, record::EncodedRecord};
+use arena_schema::{
+    id::RecordNumber,
+    record::{EncodedRecord, HEADER_BYTES, RECORD_BYTES_MAX, RecordView, TRAILER_BYTES},
+};
 use serde_json::json;
 use std::thread;
 
-type Written = Vec<(EncodedRecord, Vec<SealedText>)>;
+type Written = (EncodedRecord, Vec<SealedText>);
 
 /// A journal behind a proxy, and another straight on the server.
 struct Parted {
@@ -40,7 +43,7 @@ impl Parted {
     /// Appends the records over the proxy, while something happens to it.
     fn append(
         &mut self,
-        written: &Written,
+        written: &[Written],
         happens: impl FnOnce(&Proxy, &mut JetStreamJournal),
     ) -> Result<(), AppendError> {
         let Self { proxy, near, far, .. } = self;
@@ -59,19 +62,21 @@ fn a_record_whose_ack_is_lost_is_stored_once_and_accepted() {
         return;
     }
     let mut parted = Parted::new();
-    let written = played(6, 1);
+    let mut written = played(7, 1);
+    written[5].0 = other_record(&written[5].0, RECORD_BYTES_MAX - HEADER_BYTES - TRAILER_BYTES);
     append_all(&mut parted.far, &written[..5]);
-    parted.proxy.swallow(true);
-    let last = vec![written[5].clone()];
-    let appended = parted.append(&last, |proxy, near| {
-        wait_until("the record", || rows(near).len() == 6);
-        proxy.cut(false);
-        proxy.swallow(false);
-    });
-    appended.unwrap();
-    assert_eq!(parted.far.last().unwrap(), RecordNumber(6));
-    assert_eq!(rows(&parted.far), rows_of(&written));
-    assert_eq!(rows_once(&parted.far, 6), rows_of(&written));
+    for at in [5, 6] {
+        parted.proxy.swallow(true);
+        let appended = parted.append(&written[at..=at], |proxy, near| {
+            wait_until("the record", || rows(near).len() == at + 1);
+            proxy.cut(false);
+            proxy.swallow(false);
+        });
+        appended.unwrap();
+    }
+    assert_eq!(parted.far.last().unwrap(), RecordNumber(7));
+    assert!(rows(&parted.far) == rows_of(&written));
+    assert!(rows_once(&parted.far, 7) == rows_of(&written));
 }
 
 #[test]
@@ -86,7 +91,7 @@ fn a_connection_cut_at_any_byte_of_an_append_changes_nothing() {
         let texts: usize = cut.1.iter().map(|text| text.sealed.len()).sum();
         let whole = texts + cut.0.as_bytes().len();
         parted.proxy.cut_after([1, whole / 3, whole - 10, whole + 200][at % 4]);
-        let appended = parted.append(&vec![cut.clone()], |proxy, near| {
+        let appended = parted.append(std::slice::from_ref(cut), |proxy, near| {
             wait_until("the cut, or the record", || proxy.has_cut() || rows(near).len() > at);
             proxy.open();
         });
@@ -103,9 +108,9 @@ fn whoever_comes_back_and_finds_anothers_record_is_fenced() {
     let mut parted = Parted::new();
     let (ours, theirs) = (played(3, 3), played(4, 4));
     let mut theirs_first = theirs[0].clone();
-    theirs_first.0 = other_record(&theirs[0].0);
+    theirs_first.0 = other_record(&theirs[0].0, 0);
     parted.proxy.cut_after(1);
-    let appended = parted.append(&ours[..1].to_vec(), |proxy, near| {
+    let appended = parted.append(&ours[..1], |proxy, near| {
         wait_until("the cut", || proxy.has_cut());
         near.append(&theirs_first.0, &theirs_first.1).unwrap();
         near.append(&theirs[1].0, &theirs[1].1).unwrap();
@@ -118,11 +123,11 @@ fn whoever_comes_back_and_finds_anothers_record_is_fenced() {
     assert_eq!(rows(&parted.near), rows_of(&[theirs_first, theirs[1].clone()]));
 }
 
-/// A record of the same number and other bytes.
-fn other_record(record: &EncodedRecord) -> EncodedRecord {
-    let mut header = arena_schema::record::RecordView::parse(record.as_bytes()).unwrap().header;
+/// A record of the same number and other bytes, so many of them commands.
+fn other_record(record: &EncodedRecord, command_bytes: usize) -> EncodedRecord {
+    let mut header = RecordView::parse(record.as_bytes()).unwrap().header;
     header.salt = [0xee; 32];
-    EncodedRecord::seal(&header, &[])
+    EncodedRecord::seal(&header, &vec![7; command_bytes])
 }
 
 #[test]
@@ -134,7 +139,7 @@ fn an_append_that_hangs_gives_up_when_told_and_the_next_opening_knows() {
     let written = played(2, 5);
     let give_up = parted.far.give_up();
     parted.proxy.swallow(true);
-    let appended = parted.append(&written[..1].to_vec(), |_, near| {
+    let appended = parted.append(&written[..1], |_, near| {
         wait_until("the record", || rows(near).len() == 1);
         give_up.now();
     });
