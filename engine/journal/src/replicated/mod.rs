@@ -15,4 +15,6 @@ mod wire;
 pub use lease::{LEASE, LEASES, MARGIN};
 pub use node::{Asker, Node, NodeOptions, mirror_in};
 pub use publisher::{Lag, Lagging};
+#[cfg(test)]
+pub(crate) use publisher::{LocalCopy, Publisher};
 pub use service::GATEWAY_LEASE;

@@ -33,7 +33,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-pub(super) use source::{Feed, LocalCopy};
+pub(crate) use source::{Feed, LocalCopy};
 
 /// How long records are waited for before the other duties are looked at.
 const STEP: Duration = Duration::from_millis(20);
@@ -119,7 +119,7 @@ struct Told {
 
 /// A process's publisher. It follows from the start, and publishes while it is told that the process leads.
 #[derive(Debug)]
-pub(super) struct Publisher {
+pub(crate) struct Publisher {
     told: Arc<watch::Sender<Told>>,
     lagging: Lagging,
     thread: Option<JoinHandle<()>>,
@@ -130,7 +130,7 @@ impl Publisher {
     ///
     /// # Errors
     /// [`JournalError`]: a setting of the stream is not as it must be, or there is no answer, or no thread.
-    pub(super) fn start(nats: &Nats, state: &State, copy: LocalCopy) -> Result<(Feed, Self), JournalError> {
+    pub(crate) fn start(nats: &Nats, state: &State, copy: LocalCopy) -> Result<(Feed, Self), JournalError> {
         let stream = nats.runtime().block_on(EventStream::open(nats, state.partition()))?;
         let name = stream.name().to_owned();
         let (feed, source) = buffer(state, copy);
@@ -156,12 +156,12 @@ impl Publisher {
     }
 
     /// This process leads, and its announcement is in the journal as this record.
-    pub(super) fn lead(&self, announced: RecordNumber) {
+    pub(crate) fn lead(&self, announced: RecordNumber) {
         self.told.send_modify(|told| told.leads = Some(announced));
     }
 
     /// It leads no more. What is reduced by now is published first, if that takes no longer than this.
-    pub(super) fn follow(&self, wait: Duration) {
+    pub(crate) fn follow(&self, wait: Duration) {
         let until = Instant::now() + wait;
         let leads = self.told.borrow().leads.is_some();
         while leads && Instant::now() < until && self.lagging.lag().is_some_and(|lag| !lag.is_none()) {
@@ -170,13 +170,13 @@ impl Publisher {
         self.told.send_modify(|told| told.leads = None);
     }
 
-    pub(super) fn lagging(&self) -> Lagging {
+    pub(crate) fn lagging(&self) -> Lagging {
         self.lagging.clone()
     }
 
     /// Stands still, or goes on.
     #[cfg(test)]
-    pub(super) fn stiller(&self) -> impl Fn(bool) + Send + Sync + 'static {
+    pub(crate) fn stiller(&self) -> impl Fn(bool) + Send + Sync + 'static {
         let told = Arc::clone(&self.told);
         move |still| {
             told.send_modify(|told| told.still = still);

@@ -54,9 +54,17 @@ struct Buffer {
 }
 
 /// The reducer's side.
-pub(in crate::replicated) struct Feed {
+pub(crate) struct Feed {
     records: SyncSender<Handed>,
     buffer: Arc<Buffer>,
+}
+
+#[cfg(test)]
+impl Feed {
+    /// The records up to this one are there, and none of them was handed over.
+    pub(crate) fn skip_to(&self, record: RecordNumber) {
+        self.buffer.reduced.store(record.0, Ordering::SeqCst);
+    }
 }
 
 impl Follower for Feed {
@@ -90,11 +98,11 @@ impl Reduced {
 }
 
 /// What the publisher reads records from that the reducer did not hand over.
-pub(in crate::replicated) struct LocalCopy {
+pub(crate) struct LocalCopy {
     /// The mirror's file.
-    pub(in crate::replicated) mirror_at: PathBuf,
+    pub(crate) mirror_at: PathBuf,
     /// States to begin from.
-    pub(in crate::replicated) snapshots: Option<Arc<dyn Snapshots>>,
+    pub(crate) snapshots: Option<Arc<dyn Snapshots>>,
 }
 
 /// The records once more, from the local copy.

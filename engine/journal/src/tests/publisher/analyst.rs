@@ -1,0 +1,1 @@
+//! An analyst's client.
