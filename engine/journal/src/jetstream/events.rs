@@ -91,7 +91,8 @@ impl EventStream {
         }
         let mut doubt = None;
         let mut stored = 0;
-        while let Some(answer) = answers.next().await {
+        // A task that has done much in a row would be asked to pause, and what it sends then goes in another order.
+        while let Some(answer) = tokio::task::unconstrained(answers.next()).await {
             if doubt.is_some() {
                 continue;
             }

@@ -131,7 +131,10 @@ fn each_event(path: &Path, mut take: impl FnMut(PublicEvent)) {
 
 /// What the stream holds, asked of its leader one by one.
 fn published(bench: &Bench) -> Told {
-    let nats = bench.connect();
+    published_seen_by(&bench.connect(), bench)
+}
+
+fn published_seen_by(nats: &Nats, bench: &Bench) -> Told {
     bench.runtime.block_on(async {
         let mut stream = nats.jetstream().get_stream(STREAM).await.unwrap();
         let state = stream.info().await.unwrap().state.clone();
@@ -164,7 +167,11 @@ fn wait_published(node: &Node) {
 /// That the stream holds what a local copy's records give: byte for byte, in order, without a gap or a double.
 #[track_caller]
 fn assert_told(bench: &Bench, data: &Path) -> Told {
-    let (expected, found) = (folded(data), published(bench));
+    assert_same(&folded(data), published(bench))
+}
+
+#[track_caller]
+fn assert_same(expected: &Told, found: Told) -> Told {
     if let Some(at) = expected.iter().zip(&found).position(|(one, other)| one != other) {
         panic!("message {} is {:?}, and should be {:?}", at + 1, found[at], expected[at]);
     }
