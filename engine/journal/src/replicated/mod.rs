@@ -14,7 +14,7 @@ mod wire;
 
 pub use lease::{LEASE, LEASES, MARGIN};
 pub use node::{Asker, Node, NodeOptions, mirror_in};
-pub use publisher::{Lag, Lagging};
 #[cfg(test)]
-pub(crate) use publisher::{LocalCopy, Publisher};
+pub(crate) use publisher::{Aligned, LocalCopy, Publisher, Row, Trouble};
+pub use publisher::{Lag, Lagging};
 pub use service::GATEWAY_LEASE;

@@ -21,7 +21,7 @@ use crate::{
 };
 use arena_engine::State;
 use arena_schema::id::RecordNumber;
-use row::{Aligned, Row, Seek};
+use row::Seek;
 use source::{Reduced, Source, buffer};
 use std::{
     sync::{
@@ -33,6 +33,7 @@ use std::{
 };
 use tokio::sync::watch;
 
+pub(crate) use row::{Aligned, Row};
 pub(crate) use source::{Feed, LocalCopy};
 
 /// How long records are waited for before the other duties are looked at.
@@ -40,8 +41,8 @@ const STEP: Duration = Duration::from_millis(20);
 /// How many events are on their way at once, and about how many bytes of theirs.
 const TOGETHER_EVENTS: usize = 256;
 const TOGETHER_BYTES: usize = 1024 * 1024;
-/// While more events than this wait to be stored, no more records are followed.
-const WAITING_EVENTS: usize = 16_384;
+/// How often in a row more records are followed before what came of them is sent.
+const TOGETHER_STEPS: usize = 256;
 /// Before records that cannot be read are read again.
 const PAUSE: Duration = Duration::from_secs(1);
 /// From here on the lag is large, and said aloud so often.
@@ -95,7 +96,7 @@ struct Shown {
 
 /// Why nothing more is published for now.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-enum Trouble {
+pub(crate) enum Trouble {
     /// The records cannot be had again; they may be later.
     #[error("the records cannot be read again: {0}")]
     Records(String),
@@ -144,6 +145,7 @@ impl Publisher {
             stream,
             end: None,
             halted: false,
+            broken: false,
             told: telling,
             lagging: lagging.clone(),
             loud: None,
@@ -204,6 +206,8 @@ struct Publishing {
     end: Option<u64>,
     /// Nothing is published for the rest of this lead.
     halted: bool,
+    /// The row goes on no more, and was not begun anew yet.
+    broken: bool,
     told: watch::Receiver<Told>,
     lagging: Lagging,
     /// Since when, and when last, it was said that the lag is large.
@@ -228,6 +232,7 @@ impl Publishing {
                 self.row.set_leads(leads.is_some());
             }
             let done = match leads {
+                _ if self.broken => self.mend(),
                 Some(announced) if !self.halted => self.publish(announced),
                 _ => self.source.step(&mut self.row, STEP).map(drop),
             };
@@ -238,7 +243,6 @@ impl Publishing {
         }
     }
 
-    /// The row is followed anew; where that may help, at once.
     fn fail(&mut self, why: &Trouble) {
         let stream = self.stream.name();
         if matches!(why, Trouble::Records(_)) {
@@ -247,10 +251,25 @@ impl Publishing {
             tracing::error!(stream, %why, "public events are published no more while this process leads");
             self.halted = true;
         }
-        thread::sleep(PAUSE);
-        if let Err(why) = self.again(Seek::All) {
-            tracing::error!(stream = self.stream.name(), %why, "public events are not published");
+        self.broken = true;
+        self.pause();
+    }
+
+    /// The row is followed anew.
+    fn mend(&mut self) -> Result<(), Trouble> {
+        self.again(Seek::All)?;
+        if self.halted {
+            self.row.set_leads(false);
         }
+        self.broken = false;
+        Ok(())
+    }
+
+    /// Waits a while, unless it is told something.
+    fn pause(&self) {
+        let mut told = self.told.clone();
+        // Whoever told has ended, and ends this thread too.
+        let _ = self.nats.runtime().block_on(tokio::time::timeout(PAUSE, told.changed()));
     }
 
     /// Follows the records from the first on, looking for this.
@@ -266,23 +285,35 @@ impl Publishing {
         if self.end.is_none() && !self.find_end()? {
             return Ok(());
         }
-        let waiting = self.row.waiting().len();
-        if waiting < WAITING_EVENTS {
-            let wait = if waiting == 0 { STEP } else { Duration::ZERO };
-            let mut aligned = self.source.step(&mut self.row, wait)?;
-            let through = self.source.is_through(&self.row) && self.row.next() > announced;
-            if aligned == Aligned::Here && self.row.seeks() && through {
-                aligned = self.row.at_end()?;
+        let mut wait = if self.row.waiting().len() == 0 { STEP } else { Duration::ZERO };
+        for _ in 0..TOGETHER_STEPS {
+            if self.row.waiting().len() >= TOGETHER_EVENTS || !self.follow(announced, wait)? {
+                break;
             }
-            if let Aligned::Again(seek) = aligned {
-                // The end is where it was.
-                let end = self.end;
-                self.again(seek)?;
-                self.end = end;
-            }
+            wait = Duration::ZERO;
         }
         self.send();
         Ok(())
+    }
+
+    /// Follows some records, where there are any. False where there are none now, or where they are followed anew.
+    fn follow(&mut self, announced: RecordNumber, wait: Duration) -> Result<bool, Trouble> {
+        let before = self.row.next();
+        let mut aligned = self.source.step(&mut self.row, wait)?;
+        if aligned == Aligned::Here && self.row.seeks() {
+            let through = self.source.is_through(&self.row) && self.row.next() > announced;
+            if through {
+                aligned = self.row.at_end()?;
+            }
+        }
+        if let Aligned::Again(seek) = aligned {
+            // The end is where it was.
+            let end = self.end;
+            self.again(seek)?;
+            self.end = end;
+            return Ok(false);
+        }
+        Ok(self.row.next() != before || self.source.reads_again())
     }
 
     /// Reads where the stream ends, and finds out what comes there. False where that is not known yet.
@@ -300,7 +331,7 @@ impl Publishing {
             Some(Ok(stands)) => stands,
             Some(Err(why)) => {
                 tracing::warn!(%why, "where the stream of public events ends cannot be read: trying again");
-                self.nats.runtime().block_on(self.stream.pause());
+                self.pause();
                 return Ok(false);
             }
         };

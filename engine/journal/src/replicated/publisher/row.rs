@@ -20,7 +20,7 @@ const EVENT_BYTES: usize = 128;
 
 /// What the first event to be put there is known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Seek {
+pub(crate) enum Seek {
     /// It is the first of all.
     All,
     /// It stands behind this message.
@@ -38,7 +38,7 @@ pub(super) enum Seek {
 
 impl Seek {
     /// The earliest record that must be followed to find it.
-    pub(super) fn record(&self) -> RecordNumber {
+    pub(crate) fn record(&self) -> RecordNumber {
         match self {
             Self::Behind { id, .. } => id.record,
             Self::From(record) => *record,
@@ -47,7 +47,7 @@ impl Seek {
     }
 
     /// The history in which it is looked for. Behind a state of another one it may not be found.
-    pub(super) fn lineage(&self) -> Option<Lineage> {
+    pub(crate) fn lineage(&self) -> Option<Lineage> {
         match self {
             Self::Behind { id, .. } => Some(id.lineage),
             Self::All | Self::From(_) | Self::Count(_) => None,
@@ -57,7 +57,7 @@ impl Seek {
 
 /// What is to be done about the end of the output stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Aligned {
+pub(crate) enum Aligned {
     /// The row knows what comes next, or will when it has followed further.
     Here,
     /// The records must be followed from the first on, looking for this.
@@ -66,7 +66,7 @@ pub(super) enum Aligned {
 
 /// The events of the records that were followed.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(crate) struct Row {
     partition: Partition,
     fold: PublicEvents,
     /// What the last followed record's header names.
@@ -87,7 +87,7 @@ pub(super) struct Row {
 
 impl Row {
     /// Of the records behind this state's.
-    pub(super) fn after(state: &State) -> Self {
+    pub(crate) fn after(state: &State) -> Self {
         let fold = PublicEvents::after(state);
         Self {
             partition: state.partition(),
@@ -105,12 +105,12 @@ impl Row {
     }
 
     /// The record that comes next.
-    pub(super) fn next(&self) -> RecordNumber {
+    pub(crate) fn next(&self) -> RecordNumber {
         self.fold.next()
     }
 
     /// Whether what is followed from now on is to be put into the stream.
-    pub(super) fn set_leads(&mut self, leads: bool) {
+    pub(crate) fn set_leads(&mut self, leads: bool) {
         self.leads = leads;
         if !leads {
             self.stored = self.events.len();
@@ -120,7 +120,7 @@ impl Row {
     }
 
     /// Begins again behind this state, looking for a place.
-    pub(super) fn again(&mut self, state: &State, seek: Seek) {
+    pub(crate) fn again(&mut self, state: &State, seek: Seek) {
         *self = Self { leads: self.leads, ..Self::after(state) };
         self.seek = (seek != Seek::All).then_some(seek);
     }
@@ -129,7 +129,7 @@ impl Row {
     ///
     /// # Errors
     /// [`Trouble::Stream`]: what stands at the end is no event of this partition's.
-    pub(super) fn align(&mut self, stands: Stands) -> Result<Aligned, Trouble> {
+    pub(crate) fn align(&mut self, stands: Stands) -> Result<Aligned, Trouble> {
         let json = match stands {
             Stands { last: 0, message: None } if self.whole => {
                 (self.stored, self.seek) = (0, None);
@@ -165,7 +165,7 @@ impl Row {
     ///
     /// # Errors
     /// [`Trouble::Fold`]; or [`Trouble::Stream`]: it ends with what the journal does not have.
-    pub(super) fn follow(&mut self, header: &Header, events: &[Emitted]) -> Result<Aligned, Trouble> {
+    pub(crate) fn follow(&mut self, header: &Header, events: &[Emitted]) -> Result<Aligned, Trouble> {
         let public = self.fold.follow(header, events)?;
         self.lineage = Some(header.lineage);
         let begins = events.iter().any(|emitted| matches!(emitted.event, Event::LineageBegun(_)));
@@ -221,7 +221,7 @@ impl Row {
     ///
     /// # Errors
     /// As [`Row::follow`].
-    pub(super) fn at_end(&self) -> Result<Aligned, Trouble> {
+    pub(crate) fn at_end(&self) -> Result<Aligned, Trouble> {
         match (&self.seek, self.fork) {
             (Some(Seek::Behind { id, .. }), _) if self.is_ahead(id) => Ok(Aligned::Here),
             (Some(Seek::Behind { .. }), Some(fork)) => Ok(Aligned::Again(Seek::From(fork))),
@@ -231,23 +231,23 @@ impl Row {
     }
 
     /// Whether the place is still looked for.
-    pub(super) fn seeks(&self) -> bool {
+    pub(crate) fn seeks(&self) -> bool {
         self.seek.is_some()
     }
 
     /// What is to be stored next, in order.
-    pub(super) fn waiting(&self) -> impl ExactSizeIterator<Item = &PublicEvent> {
+    pub(crate) fn waiting(&self) -> impl ExactSizeIterator<Item = &PublicEvent> {
         self.events.range(self.stored..)
     }
 
     /// The first so many of those that wait are stored.
-    pub(super) fn set_stored(&mut self, count: usize) {
+    pub(crate) fn set_stored(&mut self, count: usize) {
         self.stored += count;
         self.forget_old();
     }
 
     /// The last record of which all events are stored.
-    pub(super) fn through(&self) -> RecordNumber {
+    pub(crate) fn through(&self) -> RecordNumber {
         let before = |record: RecordNumber| RecordNumber(record.0.saturating_sub(1));
         match &self.seek {
             Some(Seek::Behind { id, .. }) => before(id.record),

@@ -8,7 +8,7 @@ use super::{
     row::{Aligned, Row},
 };
 use crate::{
-    journal::{Reader, Visit},
+    journal::{Reader, StoredRecord, Visit},
     sequencer::{Followed, Follower},
     snapshot::{Snapshots, restore_newest},
     sqlite::SqliteJournal,
@@ -35,6 +35,8 @@ const BUFFER_RECORDS: usize = if cfg!(test) { 16 } else { 4_096 };
 const BUFFER_EVENTS: usize = 262_144;
 /// How many records are taken from the local copy before the other duties are looked at.
 const STEP_RECORDS: usize = 256;
+/// The same where so many events have come of them.
+const STEP_EVENTS: usize = 4_096;
 /// Before a local copy is read again that is not as far as the state.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -208,6 +210,11 @@ impl Source {
         read
     }
 
+    /// Whether the records come from the local copy.
+    pub(super) fn reads_again(&self) -> bool {
+        self.replay.is_some()
+    }
+
     /// Whether everything that was reduced was followed.
     pub(super) fn is_through(&self, row: &Row) -> bool {
         !self.misses(row.next())
@@ -253,30 +260,15 @@ impl Source {
 
     /// Some records from the local copy.
     fn read(&mut self, row: &mut Row) -> Result<Aligned, Trouble> {
-        let Some(Replay { state, reduction, reader, .. }) = &mut self.replay else {
-            return Ok(Aligned::Here);
-        };
-        let from = state.head().number.next();
+        let Some(replay) = &mut self.replay else { return Ok(Aligned::Here) };
+        let Replay { state, reduction, reader, .. } = replay;
         let mut left = STEP_RECORDS;
-        let mut step = |number: RecordNumber, bytes: &[u8]| {
-            let expected = state.head().number.next();
-            let broken =
-                |why: String| Trouble::Records(format!("record {expected} of the local copy: {why}"));
-            if number != expected {
-                return Err(broken(format!("it is missing; the next one there is record {number}")));
-            }
-            let view = RecordView::parse(bytes).map_err(|why| broken(why.to_string()))?;
-            reduce(state, &view, reduction).map_err(|why| broken(why.to_string()))?;
-            if number < row.next() {
-                return Ok(Aligned::Here);
-            }
-            row.follow(&view.header, &reduction.events)
-        };
         let mut followed = Ok(Aligned::Here);
-        let read = reader.read(from, &mut |stored| {
-            followed = step(stored.number, stored.bytes);
+        let read = reader.read(state.head().number.next(), &mut |stored| {
+            followed = follow(state, reduction, row, stored);
             left -= 1;
-            if left == 0 || followed != Ok(Aligned::Here) { Visit::Enough } else { Visit::Next }
+            let enough = left == 0 || row.waiting().len() >= STEP_EVENTS || followed != Ok(Aligned::Here);
+            if enough { Visit::Enough } else { Visit::Next }
         });
         read.map_err(|why| Trouble::Records(why.to_string()))?;
         if left == STEP_RECORDS {
@@ -285,4 +277,24 @@ impl Source {
         }
         followed
     }
+}
+
+/// Reduces a record of the local copy, and gives it to a row that does not have it yet.
+fn follow(
+    state: &mut State,
+    reduction: &mut Reduction,
+    row: &mut Row,
+    stored: StoredRecord<'_>,
+) -> Result<Aligned, Trouble> {
+    let expected = state.head().number.next();
+    let broken = |why: String| Trouble::Records(format!("record {expected} of the local copy: {why}"));
+    if stored.number != expected {
+        return Err(broken(format!("it is missing; the next one there is record {}", stored.number)));
+    }
+    let view = RecordView::parse(stored.bytes).map_err(|why| broken(why.to_string()))?;
+    reduce(state, &view, reduction).map_err(|why| broken(why.to_string()))?;
+    if stored.number < row.next() {
+        return Ok(Aligned::Here);
+    }
+    row.follow(&view.header, &reduction.events)
 }

@@ -4,6 +4,7 @@
 mod analyst;
 mod broken;
 mod catching_up;
+mod restores;
 mod takeover;
 
 use crate::{

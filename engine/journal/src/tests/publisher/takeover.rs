@@ -176,6 +176,27 @@ fn who_expects_another_end_of_the_stream_is_refused() {
     assert_eq!(published(&bench), told);
 }
 
+/// Such as the beginning of a lineage, where a restore is not yet as old as the window for ids.
+#[test]
+fn an_event_with_an_id_that_was_used_before_is_stored_all_the_same() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::one();
+    let data = TempDir::new().unwrap();
+    let mut row = Vec::new();
+    super::each_event(&copied(&data, 20).mirror_at, |event| row.push(event));
+    row[5].id = row[2].id;
+    let nats = bench.connect();
+    bench.runtime.block_on(async {
+        let mut stream = EventStream::open(&nats, PARTITION).await.unwrap();
+        let (stored, done) = stream.publish(0, row[..10].iter()).await;
+        assert!(stored == 5 && done.is_err(), "{stored} {done:?}");
+        assert_eq!(stream.stands().await.unwrap().last, 5);
+        assert_eq!(stream.publish(5, row[5..10].iter()).await, (5, Ok(())));
+    });
+}
+
 #[test]
 fn the_lag_grows_while_nothing_is_published_and_goes() {
     if left_out() {
