@@ -18,6 +18,7 @@ mod source;
 use crate::{
     JournalError, PublicError,
     jetstream::{EventStream, Nats},
+    sequencer::caught,
 };
 use arena_engine::State;
 use arena_schema::id::RecordNumber;
@@ -152,7 +153,11 @@ impl Publisher {
         };
         let thread = thread::Builder::new()
             .name("arena-events".to_owned())
-            .spawn(move || publishing.live())
+            .spawn(move || {
+                if let Err(why) = caught::<String>(|| Ok(publishing.live())) {
+                    tracing::error!(why, "public events are published no more by this process");
+                }
+            })
             .map_err(|why| JournalError::Store { journal: name, action: "written", why: why.to_string() })?;
         Ok((feed, Self { told: Arc::new(told), lagging, thread: Some(thread) }))
     }
@@ -269,7 +274,7 @@ impl Publishing {
     fn pause(&self) {
         let mut told = self.told.clone();
         // Whoever told has ended, and ends this thread too.
-        let _ = self.nats.runtime().block_on(tokio::time::timeout(PAUSE, told.changed()));
+        let _ = self.nats.runtime().block_on(async { tokio::time::timeout(PAUSE, told.changed()).await });
     }
 
     /// Follows the records from the first on, looking for this.

@@ -1,6 +1,6 @@
 //! Servers that die in the middle, connections that lose answers, streams that are not what they must be.
 
-use super::{PATIENCE, Play, STREAM, arena, assert_told, options, wait_published};
+use super::{PATIENCE, Play, STREAM, arena, assert_told, options, published, wait_published};
 use crate::{
     StartError,
     jetstream::{EventStream, NatsOptions},
@@ -10,7 +10,7 @@ use crate::{
     testing::{PARTITION, played, register},
     tests::jetstream::{
         proxy::Proxy,
-        setup::{Bench, alter, append_all, remake},
+        setup::{Bench, alter, append_all, remake, wait_until},
     },
 };
 use serde_json::{Value, json};
@@ -178,4 +178,29 @@ fn a_stream_that_keeps_the_newest_alone_takes_all_that_comes() {
     assert_eq!((messages, sequence), (10, folded.len() as u64));
     assert_eq!(json, folded.last().unwrap().1);
     node.stop().unwrap();
+}
+
+#[test]
+fn a_stream_that_tells_of_another_journal_is_left_alone_and_stops_nobody() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::one();
+    let nats = bench.connect();
+    let mut other = super::fold(&played(20, 13));
+    bench.runtime.block_on(async {
+        let mut stream = EventStream::open(&nats, PARTITION).await.unwrap();
+        other.truncate(5);
+        assert_eq!(stream.publish(0, other.iter()).await, (5, Ok(())));
+    });
+    let data = TempDir::new().unwrap();
+    let node = arena(bench.connect(), data.path());
+    let mut play = Play::begin(&bench, &node);
+    play.play(&bench, 3);
+    let lag = node.lagging().unwrap();
+    wait_until("a lag that is seen", || lag.lag().is_some_and(|lag| lag.records > 20));
+    let other: Vec<_> = other.into_iter().map(|event| (event.subject, event.json)).collect();
+    assert_eq!(published(&bench), other);
+    node.stop().unwrap();
+    assert_eq!(published(&bench), other);
 }

@@ -1,18 +1,22 @@
 //! A stream that is far behind the records, or not there any more.
 
-use super::{Play, STREAM, arena, assert_told, options, published, wait_published};
+use super::{Play, STREAM, arena, assert_told, published, wait_published};
 use crate::{
-    Visit,
-    journal::Journal,
+    SealedText,
+    jetstream::EventStream,
     nats_servers::left_out,
-    replicated::Node,
+    replicated::{LocalCopy, Publisher},
     snapshot::{FolderSnapshots, Snapshot, Snapshots},
     testing::{PARTITION, played},
-    tests::jetstream::setup::{Bench, append_all, ask},
+    tests::jetstream::setup::{Bench, append_all, ask, wait_until},
 };
 use arena_engine::{Reduction, State, reduce};
-use arena_schema::{id::RecordNumber, record::RecordView};
+use arena_schema::{
+    id::RecordNumber,
+    record::{EncodedRecord, RecordView},
+};
 use serde_json::json;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 #[test]
@@ -75,50 +79,57 @@ fn a_stream_that_was_deleted_is_made_and_told_anew() {
     assert_told(&bench, data.path());
 }
 
+/// A publisher over these records, with this state as a snapshot, where the stream has so many of the events.
+#[track_caller]
+fn check_with_snapshot(snapshot: &State, stored: usize, lacks_until: i64) {
+    let bench = Bench::one();
+    let data = TempDir::new().unwrap();
+    let copy = super::copied(&data, 400);
+    let expected = super::folded_file(&copy.mirror_at);
+    let mut events = Vec::new();
+    super::each_event(&copy.mirror_at, |event| events.push(event));
+    let sql = rusqlite::Connection::open(&copy.mirror_at).unwrap();
+    sql.execute("DELETE FROM records WHERE number <= ?1", [lacks_until]).unwrap();
+    let nats = bench.connect();
+    bench.runtime.block_on(async {
+        let mut stream = EventStream::open(&nats, PARTITION).await.unwrap();
+        assert_eq!(stream.publish(0, events[..stored].iter()).await, (stored, Ok(())));
+    });
+    let store = FolderSnapshots::in_data(data.path());
+    store.put(PARTITION, snapshot.head().number, &Snapshot::of(snapshot).to_bytes()).unwrap();
+    let copy = LocalCopy { snapshots: Some(Arc::new(store)), ..copy };
+    let (feed, publisher) = Publisher::start(&nats, &State::new(PARTITION), copy).unwrap();
+    feed.skip_to(RecordNumber(400));
+    publisher.lead(RecordNumber(1));
+    wait_until("all events", || publisher.lagging().lag().is_some_and(|lag| lag.is_none()));
+    assert_eq!(published(&bench), expected);
+}
+
+fn state_after(records: &[(EncodedRecord, Vec<SealedText>)]) -> State {
+    let (mut state, mut reduction) = (State::new(PARTITION), Reduction::default());
+    for (record, _) in records {
+        reduce(&mut state, &RecordView::parse(record.as_bytes()).unwrap(), &mut reduction).unwrap();
+    }
+    state
+}
+
 #[test]
-fn a_start_goes_on_from_a_snapshot_before_the_last_event_and_passes_a_wrong_one_over() {
+fn a_snapshot_before_the_last_event_saves_the_records_before_it() {
     if left_out() {
         return;
     }
-    let bench = Bench::one();
-    let records = played(400, 5);
-    let mut journal = bench.journal(0);
-    append_all(&mut journal, &records[..300]);
-    let data = TempDir::new().unwrap();
-    let node = arena(bench.connect(), data.path());
-    wait_published(&node);
-    node.stop().unwrap();
-    // One of this journal's, and one of another history that has a record of a number behind it.
-    let store = FolderSnapshots::in_data(data.path());
-    let (mut state, mut reduction) = (State::new(PARTITION), Reduction::default());
-    journal
-        .reader()
-        .unwrap()
-        .read(RecordNumber(1), &mut |stored| {
-            reduce(&mut state, &RecordView::parse(stored.bytes).unwrap(), &mut reduction).unwrap();
-            if stored.number.0 == 250 { Visit::Enough } else { Visit::Next }
-        })
-        .unwrap();
-    for wrong in [false, true] {
-        if wrong {
-            let mut other = State::new(PARTITION);
-            for (record, _) in &played(290, 6) {
-                reduce(&mut other, &RecordView::parse(record.as_bytes()).unwrap(), &mut reduction).unwrap();
-            }
-            store.put(PARTITION, other.head().number, &Snapshot::of(&other).to_bytes()).unwrap();
-        } else {
-            store.put(PARTITION, state.head().number, &Snapshot::of(&state).to_bytes()).unwrap();
-        }
-        let nats = bench.connect();
-        let snapshots: Option<Box<dyn Snapshots>> = Some(Box::new(store.clone()));
-        let started = Node::start(crate::replicated::NodeOptions { snapshots, ..options(nats, data.path()) });
-        match started {
-            Ok(node) => {
-                wait_published(&node);
-                node.stop().unwrap();
-                assert_told(&bench, data.path());
-            }
-            Err(why) => assert!(wrong, "{why}"),
-        }
+    // The local copy lacks what the snapshot knows.
+    let records = played(400, 7);
+    let state = state_after(&records[..100]);
+    let stored = super::fold(&records).iter().filter(|event| event.id.record.0 <= 200).count();
+    check_with_snapshot(&state, stored, 100);
+}
+
+#[test]
+fn a_snapshot_of_another_journal_is_passed_over() {
+    if left_out() {
+        return;
     }
+    let stored = super::fold(&played(400, 7)).iter().filter(|event| event.id.record.0 <= 200).count();
+    check_with_snapshot(&state_after(&played(100, 8)), stored, 0);
 }

@@ -8,20 +8,25 @@ mod restores;
 mod takeover;
 
 use crate::{
-    Clock, Outcome, Producer, PublicEvents, SqliteJournal, Submission, Visit,
+    Clock, Outcome, Producer, PublicEvents, SealedText, SqliteJournal, Submission, Visit,
     jetstream::Nats,
-    replicated::{Node, NodeOptions, mirror_in},
-    testing::{PARTITION, agent_key, open_match, register, submit_move, turn_of},
-    tests::jetstream::setup::Bench,
+    replicated::{LocalCopy, Node, NodeOptions, mirror_in},
+    testing::{PARTITION, agent_key, open_match, played, register, submit_move, turn_of},
+    tests::jetstream::setup::{Bench, append_all},
 };
 use arena_engine::{Reduction, State, reduce};
 use arena_schema::{
-    Command, Event, command::matches::TurnRef, id::RecordNumber, public::PublicEvent, record::RecordView,
+    Command, Event,
+    command::matches::TurnRef,
+    id::RecordNumber,
+    public::PublicEvent,
+    record::{EncodedRecord, RecordView},
 };
 use std::{
     path::Path,
     time::{Duration, Instant},
 };
+use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const STREAM: &str = "ARENA_EVENTS_0";
@@ -128,6 +133,23 @@ fn each_event(path: &Path, mut take: impl FnMut(PublicEvent)) {
             Visit::Next
         })
         .unwrap();
+}
+
+/// What a fold gives of records that were played without a node.
+fn fold(records: &[(EncodedRecord, Vec<SealedText>)]) -> Vec<PublicEvent> {
+    let data = TempDir::new().unwrap();
+    let path = data.path().join("records.db");
+    append_all(&mut SqliteJournal::open(&path).unwrap(), records);
+    let mut events = Vec::new();
+    each_event(&path, |event| events.push(event));
+    events
+}
+
+/// A local copy with records that were played without a node.
+fn copied(data: &TempDir, records: usize) -> LocalCopy {
+    let path = data.path().join("copy.db");
+    append_all(&mut SqliteJournal::open(&path).unwrap(), &played(records, 7));
+    LocalCopy { mirror_at: path, snapshots: None }
 }
 
 /// What the stream holds, asked of its leader one by one.

@@ -2,14 +2,13 @@
 
 use super::{Play, arena, assert_told, engine, folded, gateway, published, wait_published};
 use crate::{
-    SqliteJournal,
     jetstream::{EventStream, NatsOptions},
     nats_servers::left_out,
     replicated::{Lag, LocalCopy, Publisher},
-    testing::{PARTITION, played},
+    testing::PARTITION,
     tests::jetstream::{
         proxy::Proxy,
-        setup::{Bench, append_all, wait_until},
+        setup::{Bench, wait_until},
     },
 };
 use arena_engine::State;
@@ -114,14 +113,6 @@ fn what_a_dead_leader_did_not_publish_the_next_one_does_and_a_woken_one_disturbs
     gateway.stop().unwrap();
 }
 
-/// A local copy with records that were played without a node.
-fn copied(data: &TempDir, records: usize) -> LocalCopy {
-    let path = data.path().join("copy.db");
-    let mut copy = SqliteJournal::open(&path).unwrap();
-    append_all(&mut copy, &played(records, 7));
-    LocalCopy { mirror_at: path, snapshots: None }
-}
-
 #[test]
 fn two_publishers_at_once_put_every_event_there_once() {
     if left_out() {
@@ -129,7 +120,7 @@ fn two_publishers_at_once_put_every_event_there_once() {
     }
     let bench = Bench::one();
     let data = TempDir::new().unwrap();
-    let copy = copied(&data, 1_500);
+    let copy = super::copied(&data, 1_500);
     let expected = super::folded_file(&copy.mirror_at);
     let publishers: Vec<_> = (0..2)
         .map(|_| {
@@ -154,7 +145,7 @@ fn who_expects_another_end_of_the_stream_is_refused() {
     }
     let bench = Bench::one();
     let data = TempDir::new().unwrap();
-    let copy = copied(&data, 60);
+    let copy = super::copied(&data, 60);
     let mut row = Vec::new();
     super::each_event(&copy.mirror_at, |event| row.push(event));
     let nats = [bench.connect(), bench.connect()];
@@ -185,7 +176,7 @@ fn an_event_with_an_id_that_was_used_before_is_stored_all_the_same() {
     let bench = Bench::one();
     let data = TempDir::new().unwrap();
     let mut row = Vec::new();
-    super::each_event(&copied(&data, 20).mirror_at, |event| row.push(event));
+    super::each_event(&super::copied(&data, 20).mirror_at, |event| row.push(event));
     row[5].id = row[2].id;
     let nats = bench.connect();
     bench.runtime.block_on(async {
