@@ -14,8 +14,8 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, FolderSnapshots, Follower, Handle, Producer, SnapshotMaker, SnapshotMakerOptions,
-    SnapshotPace, SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker,
+    Clock, DataDir, FolderSnapshots, Handle, Producer, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
+    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
@@ -101,11 +101,14 @@ impl Arena {
         let (referee_follower, docket) = referee::follow();
         followers.push(Box::new(referee_follower));
         followers.push(Box::new(expiries.clone()));
-        let maker = data.as_ref().and_then(|data| make_snapshots(data.path(), &place, &mut followers));
+        let maker = data.as_ref().and_then(|data| make_snapshots(data.path(), &place));
         let snapshots = data.as_ref().map(|data| FolderSnapshots::in_data(data.path()));
         let taking_part = clock.clone();
-        let starting = tokio::task::spawn_blocking(move || place.start(taking_part, snapshots, followers));
-        let journal = starting.await??;
+        let starting = tokio::task::spawn_blocking(move || {
+            let journal = place.start(taking_part, snapshots, followers, maker.as_ref())?;
+            anyhow::Ok((journal, maker))
+        });
+        let (journal, maker) = starting.await??;
         let (handle, producer) = (journal.handle().clone(), journal.producer()?);
 
         if !journal.is_shared() {
@@ -376,11 +379,7 @@ impl Arena {
 }
 
 /// Makes snapshots in the folder beside the journal, which the next start begins from. Without them it takes longer, no more.
-pub(crate) fn make_snapshots(
-    folder: &Path,
-    place: &Place,
-    followers: &mut Vec<Box<dyn Follower>>,
-) -> Option<SnapshotMaker> {
+pub(crate) fn make_snapshots(folder: &Path, place: &Place) -> Option<SnapshotMaker> {
     let records = place.records_at(folder);
     let options = SnapshotMakerOptions {
         partition: PARTITION,
@@ -388,16 +387,9 @@ pub(crate) fn make_snapshots(
         readers: Box::new(move || SqliteJournal::open_reader(&records)),
         pace: SnapshotPace::default(),
     };
-    match SnapshotMaker::start(options) {
-        Ok(maker) => {
-            followers.push(Box::new(maker.follower()));
-            Some(maker)
-        }
-        Err(why) => {
-            tracing::warn!(%why, "no snapshots are made: their thread cannot be started");
-            None
-        }
-    }
+    SnapshotMaker::start(options)
+        .inspect_err(|why| tracing::warn!(%why, "no snapshots are made: their thread cannot be started"))
+        .ok()
 }
 
 /// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable.

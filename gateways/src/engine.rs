@@ -31,9 +31,9 @@ impl Engine {
         let place = Place::Shared { nats: Box::new(nats), data: folder.clone(), role: Role::Engine };
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
         let taking = tokio::task::spawn_blocking(move || {
-            let mut followers = Vec::new();
-            let maker = make_snapshots(&folder, &place, &mut followers);
-            let taking = place.start(clock, Some(FolderSnapshots::in_data(&folder)), followers)?;
+            let maker = make_snapshots(&folder, &place);
+            let snapshots = FolderSnapshots::in_data(&folder);
+            let taking = place.start(clock, Some(snapshots), Vec::new(), maker.as_ref())?;
             anyhow::Ok((taking, maker))
         });
         let (taking, maker) = taking.await??;

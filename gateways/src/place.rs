@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use arena_journal::{
     Clock, DataDir, Durability, FolderSnapshots, Follower, Handle, Journal, MemoryJournal, Nats, NatsOptions,
-    Producer, Sequencer, Snapshots, SqliteJournal, StartOptions, Stopped, Vault, VaultKey,
+    Producer, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, Stopped, Vault, VaultKey,
     replicated::{Asker, Node, NodeOptions, mirror_in},
     vault::random,
 };
@@ -126,10 +126,13 @@ impl Place {
         self,
         clock: Clock,
         snapshots: Option<FolderSnapshots>,
-        followers: Vec<Box<dyn Follower>>,
+        mut followers: Vec<Box<dyn Follower>>,
+        maker: Option<&SnapshotMaker>,
     ) -> Result<Taking> {
+        let behind = maker.map(|maker| Box::new(maker.follower()) as Box<dyn Follower>);
         match self {
             Self::Own(journal) => {
+                followers.extend(behind);
                 let options = StartOptions {
                     partition: PARTITION,
                     clock,
@@ -149,6 +152,7 @@ impl Place {
                     data,
                     snapshots: snapshots.map(|snapshots| Box::new(snapshots) as Box<dyn Snapshots>),
                     followers,
+                    behind: behind.into_iter().collect(),
                     may_lead: role != Role::Gateway,
                     submits: role != Role::Engine,
                 })?;

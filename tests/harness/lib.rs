@@ -2,6 +2,7 @@
 //! here: starting, waiting for conditions, stopping by id. What never does: an expectation of a particular test.
 
 pub mod agent;
+pub mod nats;
 pub mod program;
 pub mod served;
 pub mod shared;

@@ -199,7 +199,7 @@ fn append_once(
 }
 
 /// One submitter: awaits each outcome before it submits the next.
-async fn play(
+pub(super) async fn play(
     producer: Producer,
     agents: [arena_schema::id::AgentKey; 2],
     mut dice: Dice,

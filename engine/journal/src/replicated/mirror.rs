@@ -30,11 +30,14 @@ pub(crate) struct Mirror {
 }
 
 impl Mirror {
-    /// Over this file, which nobody else writes.
+    /// Over this file, which nobody else writes. `behind` follow what it has made durable.
     ///
     /// # Errors
     /// [`JournalError`].
-    pub(crate) fn start(mut journal: SqliteJournal) -> Result<Self, JournalError> {
+    pub(crate) fn start(
+        mut journal: SqliteJournal,
+        mut behind: Vec<Box<dyn Follower>>,
+    ) -> Result<Self, JournalError> {
         let last = journal.last()?;
         let name = journal.name();
         let failed = Arc::new(Mutex::new(None));
@@ -46,8 +49,17 @@ impl Mirror {
                 while let Ok(first) = waiting.recv() {
                     let mut together = vec![first];
                     together.extend(waiting.try_iter().take(TOGETHER_MAX - 1));
-                    if let Err(why) = journal.append_followed(&together) {
-                        *said.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_string());
+                    let kept = journal.append_followed(&together).map_err(|why| why.to_string());
+                    let told = kept.and_then(|()| {
+                        together.iter().try_for_each(|record| {
+                            let mut wanting = behind
+                                .iter_mut()
+                                .filter(|follower| follower.wants(record.header.number, record.live));
+                            wanting.try_for_each(|follower| follower.follow(record))
+                        })
+                    });
+                    if let Err(why) = told {
+                        *said.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
                         return;
                     }
                 }

@@ -66,6 +66,8 @@ pub struct NodeOptions {
     pub snapshots: Option<Box<dyn Snapshots>>,
     /// Who follows.
     pub followers: Vec<Box<dyn Follower>>,
+    /// Who follows what the local copy has.
+    pub behind: Vec<Box<dyn Follower>>,
     /// Whether it may lead.
     pub may_lead: bool,
     /// Whether it submits: a gateway.
@@ -158,7 +160,7 @@ impl Node {
     /// # Errors
     /// [`StartError`], naming the record where the journal does not hold or lacks what this process remembers.
     pub fn start(options: NodeOptions) -> Result<Self, StartError> {
-        let NodeOptions { nats, partition, clock, data, snapshots, mut followers, may_lead, submits } =
+        let NodeOptions { nats, partition, clock, data, snapshots, mut followers, behind, may_lead, submits } =
             options;
         let runtime = nats.runtime().clone();
         let (outcomes, prepared) = submitter::prepare(nats.client(), partition);
@@ -171,7 +173,7 @@ impl Node {
         let mut journal =
             runtime.block_on(JetStreamJournal::open(&nats, partition, Era(1), RecordNumber(1)))?;
         check_remembered(&mirror_at, remembered, &mut journal)?;
-        followers.push(Box::new(Mirror::start(mirror)?));
+        followers.push(Box::new(Mirror::start(mirror, behind)?));
         let readers = || -> Result<Box<dyn Reader>, JournalError> {
             let mirror = SqliteJournal::open_reader(&mirror_at)?;
             Ok(Box::new(Joined { mirror, journal: journal.reader()? }))

@@ -49,6 +49,7 @@ impl Bench {
             data: data.to_owned(),
             snapshots: None,
             followers: Vec::new(),
+            behind: Vec::new(),
             may_lead,
             submits,
         })
