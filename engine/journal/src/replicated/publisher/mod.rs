@@ -74,7 +74,7 @@ pub struct Lagging {
 }
 
 impl Lagging {
-    /// How far; none while this process does not lead.
+    /// How far; none while this process does not lead, or does not yet know where the stream ends.
     pub fn lag(&self) -> Option<Lag> {
         let leads = self.shown.leads.load(Ordering::SeqCst);
         leads.then(|| Lag {
@@ -145,6 +145,7 @@ impl Publisher {
             source,
             stream,
             end: None,
+            aligned: false,
             halted: false,
             broken: false,
             told: telling,
@@ -209,6 +210,8 @@ struct Publishing {
     stream: EventStream,
     /// The stream's last sequence, where it is known what stands there.
     end: Option<u64>,
+    /// Whether that was known before in this lead, so that it is known how far behind the stream is.
+    aligned: bool,
     /// Nothing is published for the rest of this lead.
     halted: bool,
     /// The row goes on no more, and was not begun anew yet.
@@ -233,7 +236,7 @@ impl Publishing {
             }
             if told.leads != leads {
                 leads = told.leads;
-                (self.end, self.halted) = (None, false);
+                (self.end, self.aligned, self.halted) = (None, false, false);
                 self.row.set_leads(leads.is_some());
             }
             let done = match leads {
@@ -345,7 +348,7 @@ impl Publishing {
             tracing::info!(stream = self.stream.name(), last, "public events: following earlier records");
             self.again(seek)?;
         }
-        self.end = Some(last);
+        (self.end, self.aligned) = (Some(last), true);
         Ok(true)
     }
 
@@ -382,9 +385,11 @@ impl Publishing {
 
     fn show(&mut self, leads: bool) {
         let shown = &self.lagging.shown;
-        shown.through.store(self.row.through().0, Ordering::SeqCst);
+        // Of a stream that is not this journal's, nothing counts.
+        let through = if self.halted { RecordNumber(0) } else { self.row.through() };
+        shown.through.store(through.0, Ordering::SeqCst);
         shown.events.store(self.row.waiting().len() as u64, Ordering::SeqCst);
-        shown.leads.store(leads, Ordering::SeqCst);
+        shown.leads.store(leads && (self.aligned || self.halted), Ordering::SeqCst);
         let Some(lag) = self.lagging.lag() else { return };
         let stream = self.stream.name();
         match self.loud {

@@ -129,6 +129,14 @@ pub(in crate::tests) fn remake(nats: &Nats, stream: &str, name: &str, value: Val
     let mut config = config(nats, stream);
     ask(nats, &format!("STREAM.DELETE.{stream}"), &json!({}));
     config[name] = value;
-    let answer = ask(nats, &format!("STREAM.CREATE.{stream}"), &config);
-    if answer.get("error").is_some() { Err(answer.to_string()) } else { Ok(()) }
+    let begun = Instant::now();
+    loop {
+        let answer = ask(nats, &format!("STREAM.CREATE.{stream}"), &config);
+        match answer.get("error") {
+            None => return Ok(()),
+            // The server is still at deleting the old one's files.
+            Some(error) if error["err_code"] == 10_049 && begun.elapsed() < Duration::from_secs(5) => {}
+            Some(_) => return Err(answer.to_string()),
+        }
+    }
 }

@@ -42,6 +42,7 @@ fn options(nats: Nats, data: &Path) -> NodeOptions {
         data: data.to_owned(),
         snapshots: None,
         followers: Vec::new(),
+        behind: Vec::new(),
         may_lead: true,
         submits: true,
     }
