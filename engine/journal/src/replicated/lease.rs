@@ -157,7 +157,7 @@ impl Lease {
         let begun = Instant::now();
         let holder = Holder { incarnation: Some(self.own), mark };
         let written = self.write(holder).await?;
-        self.holds = written.then(|| begun + LEASE - MARGIN);
+        self.holds = written.then(|| begun + LEASE.saturating_sub(MARGIN));
         Ok(written)
     }
 

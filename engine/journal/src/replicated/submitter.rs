@@ -233,11 +233,11 @@ async fn renew(shared: Arc<Shared>) {
         let begun = Instant::now();
         let pause = match shared.ask(Bytes::from(request.encode())).await {
             Some(Reply::Renewed) => {
-                shared.lease.send_replace(Some(begun + GATEWAY_LEASE - PRESENCE_MARGIN));
+                shared.lease.send_replace(Some(begun + GATEWAY_LEASE.saturating_sub(PRESENCE_MARGIN)));
                 GATEWAY_RENEWAL
             }
             // Its number, or that it is gone, comes with the records.
-            Some(Reply::Announced { .. }) => PAUSE,
+            Some(Reply::Announced { .. }) | None => PAUSE,
             Some(Reply::Gone) => {
                 shared.lease.send_replace(None);
                 GATEWAY_RENEWAL / 3
@@ -246,7 +246,6 @@ async fn renew(shared: Arc<Shared>) {
                 tracing::warn!(?other, "a leader does not take this gateway");
                 GATEWAY_RENEWAL / 3
             }
-            None => PAUSE,
         };
         // Whether it has a number changes with the records, and there is something to say then.
         let changed =

@@ -1,12 +1,10 @@
 //! Several processes' worth of nodes on one real server.
 
-#[path = "../../../../tests/harness/nats.rs"]
-mod nats;
-
 use crate::{
     AuditReport, Clock, Outcome, Producer, SqliteJournal, Submission, audit,
     jetstream::{JetStreamJournal, Nats, NatsOptions},
     journal::Journal,
+    nats_servers::{NatsServers, NatsSetup, left_out},
     replicated::{Node, NodeOptions},
     testing::{agent_id, register},
 };
@@ -14,7 +12,6 @@ use arena_schema::{
     Event,
     id::{Era, Partition, RecordNumber},
 };
-use nats::{NatsServers, NatsSetup};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -91,7 +88,7 @@ fn rows(data: &Path) -> u64 {
 
 #[test]
 fn one_process_leads_and_submits_and_goes_on_after_a_stop() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -114,7 +111,7 @@ fn one_process_leads_and_submits_and_goes_on_after_a_stop() {
 
 #[test]
 fn a_gateway_submits_to_whoever_leads_and_both_have_the_same() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -139,7 +136,7 @@ fn a_gateway_submits_to_whoever_leads_and_both_have_the_same() {
 
 #[test]
 fn when_the_leader_stops_another_takes_over_and_every_command_acts_once() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();

@@ -155,7 +155,10 @@ impl Publisher {
         let thread = thread::Builder::new()
             .name("arena-events".to_owned())
             .spawn(move || {
-                if let Err(why) = caught::<String>(|| Ok(publishing.live())) {
+                if let Err(why) = caught::<String>(|| {
+                    publishing.live();
+                    Ok(())
+                }) {
                     tracing::error!(why, "public events are published no more by this process");
                 }
             })

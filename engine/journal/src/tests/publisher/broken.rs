@@ -145,7 +145,7 @@ fn a_stream_of_events_that_is_set_up_otherwise_is_refused_by_the_settings_name()
     let data = TempDir::new().unwrap();
     match Node::start(options(bench.connect(), data.path())) {
         Err(StartError::Journal(JournalError::Format { why, .. })) => {
-            assert!(why.contains("discard"), "{why}")
+            assert!(why.contains("discard"), "{why}");
         }
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it started"),
@@ -165,16 +165,13 @@ fn a_stream_that_keeps_the_newest_alone_takes_all_that_comes() {
     play.play(&bench, 3);
     wait_published(&node);
     let nats = bench.connect();
-    let last = |_| {
-        bench.runtime.block_on(async {
-            let mut stream = nats.jetstream().get_stream(STREAM).await.unwrap();
-            let state = stream.info().await.unwrap().state.clone();
-            let message = stream.get_raw_message(state.last_sequence).await.unwrap();
-            (state.messages, state.last_sequence, String::from_utf8(message.payload.to_vec()).unwrap())
-        })
-    };
+    let (messages, sequence, json) = bench.runtime.block_on(async {
+        let mut stream = nats.jetstream().get_stream(STREAM).await.unwrap();
+        let state = stream.info().await.unwrap().state.clone();
+        let message = stream.get_raw_message(state.last_sequence).await.unwrap();
+        (state.messages, state.last_sequence, String::from_utf8(message.payload.to_vec()).unwrap())
+    });
     let folded = super::folded(data.path());
-    let (messages, sequence, json) = last(());
     assert_eq!((messages, sequence), (10, folded.len() as u64));
     assert_eq!(json, folded.last().unwrap().1);
     node.stop().unwrap();
