@@ -10,7 +10,7 @@ use crate::{
     testing::{PARTITION, played, register},
     tests::jetstream::{
         proxy::Proxy,
-        setup::{Bench, alter, append_all, remake, wait_until},
+        setup::{Bench, alter, append_all, ask, remake, wait_until},
     },
 };
 use serde_json::{Value, json};
@@ -109,8 +109,7 @@ fn a_stream_of_events_that_is_set_up_otherwise_is_refused_by_the_settings_name()
             }
         }
     };
-    let delete =
-        || super::super::jetstream::setup::ask(&nats, &format!("STREAM.DELETE.{STREAM}"), &json!({}));
+    let delete = || ask(&nats, &format!("STREAM.DELETE.{STREAM}"), &json!({}));
     for (name, value, expected) in cases {
         open().unwrap_or_else(|why| panic!("before {name}: {why}"));
         let deny_purge = name == &"allow_rollup_hdrs";
@@ -200,4 +199,32 @@ fn a_stream_that_tells_of_another_journal_is_left_alone_and_stops_nobody() {
     assert_eq!(published(&bench), other);
     node.stop().unwrap();
     assert_eq!(published(&bench), other);
+}
+
+#[test]
+fn a_cluster_whose_stream_loses_its_leader_goes_on_without_a_gap_or_a_double() {
+    if left_out() {
+        return;
+    }
+    let mut bench = Bench::three();
+    append_all(&mut bench.journal(0), &played(1_000, 17));
+    let data = TempDir::new().unwrap();
+    let node = arena(bench.connect(), data.path());
+    wait_until("the first events", || last_sequence(&bench) > 0);
+    let leader = bench.servers.leader_of(STREAM);
+    bench.servers.nodes[leader].kill();
+    std::thread::sleep(Duration::from_millis(500));
+    bench.servers.nodes[leader].start();
+    bench.servers.wait_ready();
+    wait_until("a leader", || node.lagging().unwrap().lag().is_some());
+    let play = Play { producer: node.producer().unwrap(), matches: 0 };
+    play.submit(&bench, register(1_000)).result.unwrap();
+    wait_published(&node);
+    node.stop().unwrap();
+    assert_told(&bench, data.path());
+}
+
+fn last_sequence(bench: &Bench) -> u64 {
+    let info = ask(&bench.connect(), &format!("STREAM.INFO.{STREAM}"), &json!({}));
+    info.pointer("/state/last_seq").and_then(Value::as_u64).unwrap_or_default()
 }
