@@ -161,7 +161,9 @@ fn an_analyst_reads_the_public_events_with_its_own_client_and_nothing_else() {
     let credentials = Some(bench.servers.file("operator.txt", "operator:o1\n"));
     let operator = NatsOptions { credentials, ..bench.options() };
     let data = TempDir::new().unwrap();
-    let node = arena(bench.connect_with(&operator), data.path());
+    let credentials = Some(bench.servers.file("engine.txt", "engine:e1\n"));
+    let engine = NatsOptions { credentials, ..bench.options() };
+    let node = arena(bench.connect_with(&engine), data.path());
     let mut play = Play::begin(&bench, &node);
     play.play(&bench, 2);
     wait_published(&node);
