@@ -378,10 +378,7 @@ fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("ARENA_TESTS_NATS_SERVER") {
         return path.into();
     }
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let workspace =
-        manifest.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(manifest);
-    let installed = workspace.join("target/test-tools/nats/bin/nats-server");
+    let installed = tools().join("nats-server");
     if installed.is_file() {
         return installed;
     }
@@ -394,6 +391,31 @@ fn binary() -> PathBuf {
              name its path in ARENA_TESTS_NATS_SERVER; tests/run --core leaves such tests out"
         )
     })
+}
+
+/// A Python that has NATS's client.
+///
+/// # Panics
+/// Where there is none; it says how to get it.
+pub fn python() -> PathBuf {
+    if let Some(path) = std::env::var_os("ARENA_TESTS_NATS_PYTHON") {
+        return path.into();
+    }
+    let installed = tools().join("python3");
+    assert!(
+        installed.is_file(),
+        "this test needs nats-py: run tests/install, which puts it under target/test-tools, or name a Python that has it in \
+         ARENA_TESTS_NATS_PYTHON; tests/run --core leaves such tests out"
+    );
+    installed
+}
+
+/// Where tests/install puts programs.
+fn tools() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let workspace =
+        manifest.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(manifest);
+    workspace.join("target/test-tools/nats/bin")
 }
 
 /// A short pause between two looks at a condition.

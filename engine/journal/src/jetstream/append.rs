@@ -25,8 +25,8 @@ const TEXTS_BYTES_MAX: usize = 512 * 1024;
 /// After so many attempts in vain it is said aloud, and again after as many.
 const ATTEMPTS_IN_SILENCE: u32 = 20;
 
-const EXPECTED_STREAM: &str = "Nats-Expected-Stream";
-const EXPECTED_LAST_SEQUENCE: &str = "Nats-Expected-Last-Sequence";
+pub(super) const EXPECTED_STREAM: &str = "Nats-Expected-Stream";
+pub(super) const EXPECTED_LAST_SEQUENCE: &str = "Nats-Expected-Last-Sequence";
 
 /// Ends the appends of a journal whose outcome is unknown. A clone ends the same.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl GiveUp {
 }
 
 /// Whether the server refuses for good as long as nobody raises a limit.
-fn is_full(refusal: &Refusal) -> bool {
+pub(super) fn is_full(refusal: &Refusal) -> bool {
     // Resources of the account, the server, its disk; headers or message too large; the stream's own limits.
     matches!(refusal.error, 10_002 | 10_023 | 10_047 | 10_053 | 10_054 | 10_077)
 }

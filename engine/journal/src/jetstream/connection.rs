@@ -408,7 +408,11 @@ pub(super) async fn connect_options(credentials: Option<&Path>) -> Result<Connec
     let text = zeroize::Zeroizing::new(tokio::fs::read_to_string(path).await.map_err(fail)?);
     match text.trim().split_once(':') {
         Some((user, password)) if !text.contains("-----") && !password.contains('\n') => {
-            Ok(options.user_and_password(user.to_owned(), password.to_owned()))
+            let options = options.user_and_password(user.to_owned(), password.to_owned());
+            // Users of one account hear each other's answers, but where each has a prefix of its own (the schema's README,
+            // Permissions).
+            let plain = user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+            Ok(if plain { options.custom_inbox_prefix(format!("_INBOX_{user}")) } else { options })
         }
         _ => options.credentials(&text).map_err(fail),
     }

@@ -13,6 +13,7 @@ mod append;
 mod bucket;
 mod connection;
 mod durability;
+mod events;
 mod feed;
 mod read;
 mod streams;
@@ -22,6 +23,7 @@ pub use append::GiveUp;
 pub(crate) use bucket::{Bucket, BucketError};
 pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
+pub(crate) use events::{EventStream, Stands};
 pub use read::{OwnedRecord, Tail};
 
 use crate::{

@@ -3,7 +3,10 @@
 
 use super::connection::{Failure, Nats, Pauses, Refusal};
 use crate::journal::JournalError;
-use arena_schema::id::{Era, Partition};
+use arena_schema::{
+    id::{Era, Partition},
+    subject,
+};
 use async_nats::jetstream::message::StreamMessage;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
@@ -14,6 +17,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 const NOBODY_PATIENCE: Duration = Duration::from_secs(3);
 /// The shortest window for message ids that a server takes, in nanoseconds: no message of ours has such an id.
 const DUPLICATE_WINDOW_NANOS: u64 = 100_000_000;
+/// The window for the ids of events: a first filter, two minutes long, and never what the order rests on.
+const EVENTS_DUPLICATE_WINDOW_NANOS: u64 = 120_000_000_000;
 
 const STREAM_NOT_FOUND: u64 = 10_059;
 const STREAM_NAME_IN_USE: u64 = 10_058;
@@ -27,14 +32,23 @@ const NOT_ENABLED: u64 = 10_076;
 pub(super) struct Stream {
     pub(super) name: String,
     pub(super) subject: String,
-    /// Whether anything may be deleted from it.
-    deletable: bool,
+    holds: Holds,
+}
+
+/// What a stream holds decides its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Records,
+    Texts,
+    Events,
 }
 
 /// How far a stream is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct State {
     pub(super) last: u64,
+    /// How many messages it holds.
+    pub(super) messages: u64,
 }
 
 impl Stream {
@@ -42,7 +56,7 @@ impl Stream {
         Self {
             name: format!("ARENA_RECORDS_{}_{}", partition.0, era.0),
             subject: format!("arena.record.{}.{}", partition.0, era.0),
-            deletable: false,
+            holds: Holds::Records,
         }
     }
 
@@ -50,26 +64,41 @@ impl Stream {
         Self {
             name: format!("ARENA_TEXTS_{}", partition.0),
             subject: format!("arena.text.{}", partition.0),
-            deletable: true,
+            holds: Holds::Texts,
+        }
+    }
+
+    pub(super) fn of_events(partition: Partition) -> Self {
+        Self {
+            name: subject::events_stream(partition),
+            subject: subject::events(partition),
+            holds: Holds::Events,
         }
     }
 
     /// What must be so. A limit in bytes or messages is the operator's, and a stream without one is made.
+    ///
+    /// Events are told from the records and can be told again, so at a limit the oldest go and the newest always come in; their
+    /// age is limited by the operator too. Whoever reads them without a consumer needs direct gets.
     fn settings(&self, replicas: usize) -> Vec<(&'static str, Value)> {
-        vec![
+        let events = self.holds == Holds::Events;
+        let kept = self.holds != Holds::Texts;
+        let window = if events { EVENTS_DUPLICATE_WINDOW_NANOS } else { DUPLICATE_WINDOW_NANOS };
+        let mut settings = vec![
             ("subjects", json!([self.subject])),
             ("storage", json!("file")),
             ("retention", json!("limits")),
-            ("discard", json!("new")),
+            ("discard", json!(if events { "old" } else { "new" })),
             ("num_replicas", json!(replicas)),
-            ("max_age", json!(0)),
             ("max_msgs_per_subject", json!(-1)),
             ("max_msg_size", json!(-1)),
             ("max_consumers", json!(-1)),
-            ("duplicate_window", json!(DUPLICATE_WINDOW_NANOS)),
-            ("deny_delete", json!(!self.deletable)),
-            ("deny_purge", json!(!self.deletable)),
-        ]
+            ("duplicate_window", json!(window)),
+            ("deny_delete", json!(kept)),
+            ("deny_purge", json!(kept)),
+        ];
+        settings.push(if events { ("allow_direct", json!(true)) } else { ("max_age", json!(0)) });
+        settings
     }
 
     /// What must not be set at all: each would change, drop or move messages, or acknowledge them unstored.
@@ -110,9 +139,11 @@ impl Stream {
     /// How far the stream's leader says it is, asked once.
     pub(super) async fn state(&self, nats: &Nats) -> Result<State, Failure> {
         let info = self.info(nats).await?;
-        let last = info.pointer("/state/last_seq").and_then(Value::as_u64);
-        let last = last.ok_or_else(|| Failure::Lost("the answer has no state".to_owned()))?;
-        Ok(State { last })
+        let number = |name: &str| info.pointer(name).and_then(Value::as_u64);
+        match (number("/state/last_seq"), number("/state/messages")) {
+            (Some(last), Some(messages)) => Ok(State { last, messages }),
+            _ => Err(Failure::Lost("the answer has no state".to_owned())),
+        }
     }
 
     /// The same, asked until it is answered or patience ends.

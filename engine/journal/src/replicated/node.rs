@@ -4,6 +4,7 @@
 use super::{
     lease::{LeadMark, Lease, MARGIN, RENEWAL},
     mirror::{Joined, Mirror, record_in},
+    publisher::{Lagging, LocalCopy, Publisher},
     service::Service,
     submitter::{self, Submitter, ask},
     wire::{Reply, Request},
@@ -48,6 +49,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const READERS_MAX: usize = 65_536;
 /// How long a stop waits for what was submitted.
 const STOP_WAIT: Duration = Duration::from_secs(5);
+/// How long an orderly end of the lead waits for the public events before it.
+const EVENTS_WAIT: Duration = Duration::from_secs(1);
 
 /// How a process takes part.
 pub struct NodeOptions {
@@ -76,8 +79,11 @@ pub struct Node {
     handle: Handle,
     submitter: Option<Submitter>,
     asker: Asker,
+    lagging: Option<Lagging>,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<Result<(), Stopped>>,
+    #[cfg(test)]
+    stiller: Option<Box<dyn Fn(bool) + Send + Sync>>,
 }
 
 /// Asks the leader. A clone asks with it.
@@ -175,6 +181,17 @@ impl Node {
         let source = Source { name: journal.name(), readers: &readers };
         let beginning = beginning(&source, snapshots.as_deref(), partition, &followers);
         let state = replay(&source, beginning, &mut followers)?;
+        let publisher = if may_lead {
+            let copy = LocalCopy { mirror_at: mirror_at.clone(), snapshots: snapshots.map(Arc::from) };
+            let (feed, publisher) = Publisher::start(&nats, &state, copy)?;
+            followers.push(Box::new(feed));
+            Some(publisher)
+        } else {
+            None
+        };
+        let lagging = publisher.as_ref().map(Publisher::lagging);
+        #[cfg(test)]
+        let stiller = publisher.as_ref().map(|publisher| Box::new(publisher.stiller()) as Box<_>);
 
         let replica = Replica::start(state, followers)?;
         let asker = Asker::start(&nats, partition, replica.position.clone());
@@ -207,6 +224,7 @@ impl Node {
             partition,
             clock,
             leadership,
+            publisher,
             stopping: Arc::clone(&stopping),
             fed: RecordNumber(0),
         };
@@ -215,7 +233,16 @@ impl Node {
             .name("arena-node".to_owned())
             .spawn(move || follower.live())
             .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
-        let mut node = Self { handle, submitter: None, asker, stopping, thread };
+        let mut node = Self {
+            handle,
+            submitter: None,
+            asker,
+            lagging,
+            stopping,
+            thread,
+            #[cfg(test)]
+            stiller,
+        };
         if submits {
             match prepared.start(&runtime, stopped) {
                 Ok(submitter) => node.submitter = Some(submitter),
@@ -236,6 +263,19 @@ impl Node {
     /// To ask the leader.
     pub fn asker(&self) -> &Asker {
         &self.asker
+    }
+
+    /// To see how far the public events are behind; none where this process never leads.
+    pub fn lagging(&self) -> Option<Lagging> {
+        self.lagging.clone()
+    }
+
+    /// Has the public events stand still, or go on.
+    #[cfg(test)]
+    pub(crate) fn hold_events(&self, still: bool) {
+        if let Some(stiller) = &self.stiller {
+            stiller(still);
+        }
     }
 
     /// To submit as this process's gateway; none where it is none.
@@ -474,6 +514,8 @@ struct Following {
     partition: Partition,
     clock: Clock,
     leadership: Option<Leadership>,
+    /// There where this process may lead.
+    publisher: Option<Publisher>,
     stopping: Arc<AtomicBool>,
     /// The last record that was given to the reducer.
     fed: RecordNumber,
@@ -596,6 +638,9 @@ impl Following {
             if announced.borrow().is_none() && *self.replica.position.borrow() > before {
                 tracing::info!(partition = self.partition.0, record = before.next().0, "this process leads");
                 announced.send_replace(Some(before.next()));
+                if let Some(publisher) = &self.publisher {
+                    publisher.lead(before.next());
+                }
             }
             if !leadership.held() && !gave_up {
                 tracing::warn!("the lead's lease is over: this process falls silent");
@@ -616,12 +661,16 @@ impl Following {
             thread::sleep(Duration::from_millis(5));
         }
         service.abort();
+        let mut events_wait = Duration::ZERO;
         match lead.join() {
-            End::Orderly => {}
+            End::Orderly => events_wait = EVENTS_WAIT,
             End::Deposed(why) => tracing::warn!(why, "this process leads no more"),
             End::Failed(why) => end(why, &self.replica.stopped),
         }
         leadership.resign.notify_one();
+        if let Some(publisher) = &self.publisher {
+            publisher.follow(events_wait);
+        }
         // The keeper shows it when it has given it up.
         while leadership.held() && !self.stopping.load(Ordering::SeqCst) {
             thread::sleep(Duration::from_millis(5));

@@ -99,9 +99,9 @@ impl Service {
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut under_way = JoinSet::new();
         loop {
-            let message = tokio::select! {
-                message = submits.next() => message,
-                message = positions.next() => message,
+            let (message, submitted) = tokio::select! {
+                message = submits.next() => (message, true),
+                message = positions.next() => (message, false),
                 _ = looks.tick() => {
                     service.end_the_silent(&leases);
                     while under_way.try_join_next().is_some() {}
@@ -112,9 +112,14 @@ impl Service {
             let Some(to) = message.reply else { continue };
             let (service, leases) = (Arc::clone(&service), Arc::clone(&leases));
             under_way.spawn(async move {
+                let reply = if submitted {
+                    service.answer(&message.payload, &leases).await.map(|reply| reply.encode())
+                } else {
+                    service.tell_position(&message.payload)
+                };
                 // Without an answer the gateway asks again, perhaps another leader.
-                if let Some(reply) = service.answer(&message.payload, &leases).await {
-                    let sent = service.client.publish(to, Bytes::from(reply.encode())).await;
+                if let Some(reply) = reply {
+                    let sent = service.client.publish(to, Bytes::from(reply)).await;
                     if let Err(why) = sent {
                         tracing::debug!(%why, "a reply to a gateway cannot be sent");
                     }
@@ -135,6 +140,20 @@ impl Service {
             // Where the queue has ended, so has this service.
             let _ = self.inbox.put_own(vec![Submission::new(GatewayGone { incarnation })]);
         }
+    }
+
+    /// How far the journal may have been seen, on a subject that analysts may ask on too: to them as a decimal number, to a
+    /// gateway in the words of its other questions, none of which is heard here.
+    fn tell_position(&self, payload: &[u8]) -> Option<Vec<u8>> {
+        let in_decimal = payload.is_empty();
+        if !in_decimal && Request::decode(payload) != Ok(Request::Position) {
+            let why = "only the position is told here".to_owned();
+            return Some(Reply::Refused { why }.encode());
+        }
+        let record = RecordNumber(self.sent.load(Ordering::SeqCst));
+        let told =
+            || if in_decimal { record.to_string().into() } else { Reply::Position { record }.encode() };
+        self.leads().then(told)
     }
 
     async fn answer(&self, payload: &[u8], leases: &Leases) -> Option<Reply> {

@@ -225,7 +225,7 @@ pub(crate) fn end(why: String, stopped: &watch::Sender<Option<String>>) {
 }
 
 /// A thread's work; a panic in it is a reason to end like any other.
-fn caught<E: From<String>>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+pub(crate) fn caught<E: From<String>>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied());

@@ -9,6 +9,7 @@ mod golden;
 mod jetstream;
 mod outcomes;
 mod public;
+mod publisher;
 mod queue;
 mod replicated;
 mod restart;

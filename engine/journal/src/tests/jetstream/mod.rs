@@ -1,11 +1,11 @@
 //! The journal on real NATS servers, and on connections that lose what was said.
 
 mod contract;
-mod proxy;
+pub(super) mod proxy;
 mod restart;
 mod sequencer;
 mod settings;
-mod setup;
+pub(super) mod setup;
 mod sweep;
 mod tail;
 mod unknown;

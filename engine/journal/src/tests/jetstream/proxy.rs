@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-pub(super) struct Proxy {
+pub(in crate::tests) struct Proxy {
     port: u16,
     shared: Arc<Shared>,
 }
@@ -28,7 +28,7 @@ struct Shared {
 }
 
 impl Proxy {
-    pub(super) fn before(server: String) -> Self {
+    pub(in crate::tests) fn before(server: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared {
@@ -44,34 +44,34 @@ impl Proxy {
         Self { port, shared }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(in crate::tests) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
     /// From now on the server's bytes are thrown away, or no more.
-    pub(super) fn swallow(&self, swallows: bool) {
+    pub(in crate::tests) fn swallow(&self, swallows: bool) {
         self.shared.swallows.store(swallows, Ordering::SeqCst);
     }
 
     /// Cuts all connections, and lets new ones through or not.
-    pub(super) fn cut(&self, closed: bool) {
+    pub(in crate::tests) fn cut(&self, closed: bool) {
         self.shared.closed.store(closed, Ordering::SeqCst);
         self.shared.cut();
     }
 
     /// Lets new connections through again.
-    pub(super) fn open(&self) {
+    pub(in crate::tests) fn open(&self) {
         self.shared.passes.store(usize::MAX, Ordering::SeqCst);
         self.shared.closed.store(false, Ordering::SeqCst);
     }
 
     /// After so many more bytes of the client all connections are cut, and new ones closed until [`Proxy::open`].
-    pub(super) fn cut_after(&self, bytes: usize) {
+    pub(in crate::tests) fn cut_after(&self, bytes: usize) {
         self.shared.passes.store(bytes, Ordering::SeqCst);
     }
 
     /// Whether it has cut by itself.
-    pub(super) fn has_cut(&self) -> bool {
+    pub(in crate::tests) fn has_cut(&self) -> bool {
         self.shared.closed.load(Ordering::SeqCst)
     }
 }
