@@ -1,7 +1,7 @@
 //! An analyst's own client, nats-py, with the account that the schema's README gives an analyst: what it reads, and that it
 //! reaches nothing else.
 
-use super::{Play, STREAM, arena, assert_same, folded, published_seen_by, wait_published};
+use super::{Play, STREAM, arena, assert_same, folded, published_seen_by, wait_copied, wait_published};
 use crate::{
     jetstream::NatsOptions,
     nats_servers::{NatsServers, NatsSetup, left_out, python},
@@ -174,6 +174,7 @@ fn an_analyst_reads_the_public_events_with_its_own_client_and_nothing_else() {
     wait_published(&node);
     analyst.tell(&json!(3));
 
+    wait_copied(&node, data.path());
     let told = folded(data.path());
     let ended = |from: usize| {
         told.iter()

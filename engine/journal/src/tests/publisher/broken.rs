@@ -1,6 +1,6 @@
 //! Servers that die in the middle, connections that lose answers, streams that are not what they must be.
 
-use super::{PATIENCE, Play, STREAM, arena, assert_told, options, published, wait_published};
+use super::{PATIENCE, Play, STREAM, arena, assert_told, options, published, wait_copied, wait_published};
 use crate::{
     StartError,
     jetstream::{EventStream, NatsOptions},
@@ -170,6 +170,7 @@ fn a_stream_that_keeps_the_newest_alone_takes_all_that_comes() {
         let message = stream.get_raw_message(state.last_sequence).await.unwrap();
         (state.messages, state.last_sequence, String::from_utf8(message.payload.to_vec()).unwrap())
     });
+    wait_copied(&node, data.path());
     let folded = super::folded(data.path());
     assert_eq!((messages, sequence), (10, folded.len() as u64));
     assert_eq!(json, folded.last().unwrap().1);

@@ -12,7 +12,7 @@ use crate::{
     jetstream::Nats,
     replicated::{LocalCopy, Node, NodeOptions, mirror_in},
     testing::{PARTITION, agent_key, open_match, played, register, submit_move, turn_of},
-    tests::jetstream::setup::{Bench, append_all},
+    tests::jetstream::setup::{Bench, append_all, wait_until},
 };
 use arena_engine::{Reduction, State, reduce};
 use arena_schema::{
@@ -186,6 +186,22 @@ fn wait_published(node: &Node) {
         assert!(begun.elapsed() < PATIENCE, "{lag:?} behind record {position}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Waits until this process's local copy has all that it has reduced.
+#[track_caller]
+fn wait_copied(node: &Node, data: &Path) {
+    let position = node.handle().position();
+    wait_until("the local copy", || {
+        let mut found = false;
+        let mut copy = SqliteJournal::open_reader(&mirror_in(data, PARTITION)).unwrap();
+        copy.read(position, &mut |_| {
+            found = true;
+            Visit::Enough
+        })
+        .unwrap();
+        found
+    });
 }
 
 /// That the stream holds what a local copy's records give: byte for byte, in order, without a gap or a double.
