@@ -17,7 +17,7 @@ struct Row {
 }
 
 #[derive(Debug)]
-struct Rows {
+struct Stored {
     rows: Vec<Arc<Row>>,
     era: Era,
     /// The bytes of the open era.
@@ -27,14 +27,14 @@ struct Rows {
 /// Records in memory. A clone is the same journal.
 #[derive(Debug, Clone)]
 pub struct MemoryJournal {
-    rows: Arc<Mutex<Rows>>,
+    rows: Arc<Mutex<Stored>>,
     era_bytes_max: u64,
 }
 
 impl Default for MemoryJournal {
     fn default() -> Self {
-        let rows = Rows { rows: Vec::new(), era: Era(1), bytes: 0 };
-        Self { rows: Arc::new(Mutex::new(rows)), era_bytes_max: ERA_BYTES }
+        let stored = Stored { rows: Vec::new(), era: Era(1), bytes: 0 };
+        Self { rows: Arc::new(Mutex::new(stored)), era_bytes_max: ERA_BYTES }
     }
 }
 
@@ -45,7 +45,7 @@ impl MemoryJournal {
         Self { era_bytes_max, ..self }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Rows> {
+    fn lock(&self) -> MutexGuard<'_, Stored> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

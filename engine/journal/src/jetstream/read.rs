@@ -271,11 +271,12 @@ impl Tail {
         let patience = until.max(Instant::now() + ANSWER);
         let parts = eras::parts(&self.reading.nats, self.partition, from);
         let parts = match tokio::time::timeout_at(patience, parts).await {
-            Err(_) => return None,
-            Ok(Err(why @ JournalError::Archived { .. })) => return Some(Err(why)),
-            Ok(Err(why @ JournalError::Format { .. })) => return Some(Err(why)),
-            Ok(Err(_)) => return None,
             Ok(Ok(parts)) => parts,
+            Ok(Err(why @ (JournalError::Archived { .. } | JournalError::Format { .. }))) => {
+                return Some(Err(why));
+            }
+            // Nobody answers, or not yet.
+            Err(_) | Ok(Err(_)) => return None,
         };
         if let Some(part) = parts.first()
             && part.era != self.era

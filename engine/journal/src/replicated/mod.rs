@@ -4,6 +4,7 @@
 //! copy. What never does: how records are stored (the journal's own room), what a command does (the engine's).
 
 mod lease;
+mod look;
 mod mirror;
 mod node;
 mod service;
@@ -11,5 +12,6 @@ mod submitter;
 mod wire;
 
 pub use lease::{LEASE, LEASES, MARGIN};
+pub use look::{Leader, leader};
 pub use node::{Asker, Node, NodeOptions, mirror_in};
 pub use service::GATEWAY_LEASE;

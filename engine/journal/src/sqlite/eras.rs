@@ -72,6 +72,27 @@ impl EraFiles {
         Ok(eras)
     }
 
+    /// Deletes an era's file and what lies beside it.
+    pub(super) fn remove(&self, era: Era) -> Result<(), JournalError> {
+        let Some(file) = self.file(era) else { return Ok(()) };
+        for beside in ["", "-wal", "-shm"] {
+            let mut path = file.clone().into_os_string();
+            path.push(beside);
+            match fs::remove_file(&path) {
+                Err(why) if why.kind() != io::ErrorKind::NotFound => {
+                    return Err(self.failed("freed of an era", &why));
+                }
+                _ => {}
+            }
+        }
+        self.sync_folder()
+    }
+
+    /// The one file of one era, whatever lies beside it.
+    pub(super) fn only(file: &Path) -> Self {
+        Self { first: file.to_owned(), named: None }
+    }
+
     /// Makes a new file's name durable.
     pub(super) fn sync_folder(&self) -> Result<(), JournalError> {
         let Some((folder, _)) = &self.named else { return Ok(()) };

@@ -1,10 +1,12 @@
 //! A journal in SQLite files, one an era: a row a record, its sealed texts in the same row, durable at the commit. A closed
 //! era's file refuses every row by itself.
 
+mod archive;
 mod bare;
 mod eras;
 mod read;
 
+pub(crate) use archive::ArchiveFile;
 pub use bare::bare_inserts;
 
 use crate::{
@@ -20,6 +22,7 @@ use eras::EraFiles;
 use read::SqliteReader;
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -84,6 +87,24 @@ impl SqliteJournal {
         Ok(Box::new(SqliteReader::open(path)?))
     }
 
+    /// Opens one era's file alone.
+    pub(crate) fn open_reader_of_one(path: &Path) -> Result<Box<dyn Reader>, JournalError> {
+        Ok(Box::new(SqliteReader::open_one(path)?))
+    }
+
+    /// Deletes the file of an era that was archived, of the journal whose first era lies, or lay, in `path`. Whoever calls holds
+    /// the folder's lock, and the era is not the open one.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn remove_era(path: &Path, era: Era) -> Result<(), JournalError> {
+        let files = EraFiles::of(path);
+        if files.list()?.last().is_none_or(|open| era >= *open) {
+            return Err(files.failed("freed of an era", &"the era is not closed"));
+        }
+        files.remove(era)
+    }
+
     /// Whether there is any era of the journal whose first lies, or lay, in this file.
     ///
     /// # Errors
@@ -96,6 +117,25 @@ impl SqliteJournal {
     #[must_use]
     pub fn with_era_bytes(self, era_bytes_max: u64) -> Self {
         Self { era_bytes_max, ..self }
+    }
+}
+
+impl SqliteJournal {
+    /// Makes a new era's file: under another name first, so that no reader meets it half made.
+    fn make_file(&self, path: &Path) -> Result<(), JournalError> {
+        let failed = |why: std::io::Error| self.files.failed("moved to its next era", &why);
+        let unfinished = path.with_extension("db.new");
+        for beside in ["db.new", "db.new-wal", "db.new-shm"] {
+            match fs::remove_file(path.with_extension(beside)) {
+                Err(why) if why.kind() != std::io::ErrorKind::NotFound => return Err(failed(why)),
+                _ => {}
+            }
+        }
+        let made = open_file(&unfinished)?;
+        made.close().map_err(|(_, why)| store_error(&unfinished, "made", &why))?;
+        fs::File::open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
+        fs::rename(&unfinished, path).map_err(failed)?;
+        self.files.sync_folder()
     }
 }
 
@@ -267,8 +307,10 @@ impl Journal for SqliteJournal {
             return Err(self.files.failed("moved to its next era", &why));
         };
         self.connection.execute_batch(CLOSE).map_err(|why| store_error(&self.path, "closed", &why))?;
+        if !path.exists() {
+            self.make_file(&path)?;
+        }
         let connection = open_file(&path)?;
-        self.files.sync_folder()?;
         let bytes = file_bytes(&path, &connection)?;
         (self.era, self.path, self.connection) = (era, path, connection);
         (self.before, self.bytes) = (last, bytes);

@@ -68,6 +68,12 @@ impl Part {
 }
 
 impl SqliteReader {
+    /// One era's file alone.
+    pub(super) fn open_one(path: &Path) -> Result<Self, JournalError> {
+        let parts = BTreeMap::from([(Era(1), open_part(path.to_owned())?)]);
+        Ok(Self { files: EraFiles::only(path), parts })
+    }
+
     pub(super) fn open(path: &Path) -> Result<Self, JournalError> {
         let mut reader = Self { files: EraFiles::of(path), parts: BTreeMap::new() };
         if reader.find()?.is_empty() {
