@@ -8,8 +8,9 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, Durability, FolderSnapshots, Follower, Handle, Journal, MemoryJournal, Nats, NatsOptions,
-    Producer, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, Stopped, Vault, VaultKey,
+    Clock, DataDir, Durability, ERA_BYTES, FolderSnapshots, Follower, Handle, Journal, MemoryJournal, Nats,
+    NatsOptions, Producer, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, Stopped, Vault,
+    VaultKey,
     replicated::{Asker, Node, NodeOptions, mirror_in},
     vault::random,
 };
@@ -154,6 +155,7 @@ impl Place {
                     behind: behind.into_iter().collect(),
                     may_lead: role != Role::Gateway,
                     submits: role != Role::Engine,
+                    era_bytes_max: ERA_BYTES,
                 })?;
                 Ok(Taking::Part(Box::new(node)))
             }

@@ -61,6 +61,8 @@ const COMMAND_FIXED_BYTES: usize = COMMAND_HEAD_BYTES - 4;
 const MAGIC: &[u8; 8] = b"ARENAREC";
 const FORMAT_VERSION: u16 = 1;
 const FLAG_SECOND_KEY: u16 = 1;
+/// The kind of `CloseEra`.
+const CLOSE_ERA: u16 = 0x0006;
 
 /// Why bytes are not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -250,9 +252,24 @@ impl EncodedRecord {
         Self { number: header.number, bytes }
     }
 
+    /// A record as a store has it.
+    ///
+    /// # Errors
+    /// [`RecordError`]: it does not hold.
+    pub fn stored(bytes: &[u8]) -> Result<Self, RecordError> {
+        let number = RecordView::parse(bytes)?.header.number;
+        Ok(Self { number, bytes: bytes.to_vec() })
+    }
+
     /// The record's place.
     pub fn number(&self) -> RecordNumber {
         self.number
+    }
+
+    /// Which file or stream of its journal it belongs to.
+    pub fn era(&self) -> Era {
+        let header = RecordView::header(&mut Cursor(&self.bytes));
+        header.expect("a sealed record begins with its header").era
     }
 
     /// The hash at its end.
@@ -281,6 +298,19 @@ pub fn record_number(bytes: &[u8]) -> Result<RecordNumber, RecordError> {
         return Err(RecordError::Size { bytes: bytes.len() });
     }
     Ok(RecordView::header(&mut Cursor(bytes))?.number)
+}
+
+/// Whether these bytes are the record that ends an era: `CloseEra` alone, of the sequencer.
+pub fn closes_era(bytes: &[u8]) -> bool {
+    if bytes.len() != HEADER_BYTES + COMMAND_HEAD_BYTES + TRAILER_BYTES {
+        return false;
+    }
+    RecordView::parse(bytes).is_ok_and(|view| {
+        let mut commands = view.commands().flatten();
+        commands.next().is_some_and(|command| {
+            command.kind == CLOSE_ERA && command.head.producer == ProducerId::SEQUENCER
+        })
+    })
 }
 
 /// A record read from bytes: its header, its hash and where its commands lie.

@@ -8,8 +8,11 @@ use crate::{
 };
 use arena_schema::{
     Hash, LogTime,
+    command::system::CloseEra,
     id::{Epoch, Era, Lineage, Partition, RecordNumber, RulesVersion},
-    record::{EncodedRecord, HEADER_BYTES, Header, RECORD_BYTES_MAX, TRAILER_BYTES},
+    record::{
+        CommandHead, EncodedRecord, HEADER_BYTES, Header, RECORD_BYTES_MAX, TRAILER_BYTES, encode_command,
+    },
 };
 
 /// One store, opened as often as a case needs it; each opening sees what the ones before made durable.
@@ -30,10 +33,23 @@ impl Store {
 /// A record of this number whose commands are so many bytes; a store never looks at them.
 fn record(number: u64, command_bytes: usize) -> EncodedRecord {
     let mut dice = Dice(number);
+    let commands: Vec<u8> = (0..command_bytes).map(|_| dice.next() as u8).collect();
+    record_of(1, number, &commands)
+}
+
+/// The record that ends an era.
+fn closing(era: u32, number: u64) -> EncodedRecord {
+    let mut command = Vec::new();
+    encode_command(&CommandHead::SEQUENCER, &CloseEra {}.into(), &mut command);
+    record_of(era, number, &command)
+}
+
+fn record_of(era: u32, number: u64, commands: &[u8]) -> EncodedRecord {
+    let mut dice = Dice(number);
     let header = Header {
         lineage: Lineage([1; 16]),
         partition: Partition(0),
-        era: Era(1),
+        era: Era(era),
         number: RecordNumber(number),
         previous: Hash(dice.bytes()),
         digest: Hash(dice.bytes()),
@@ -43,8 +59,7 @@ fn record(number: u64, command_bytes: usize) -> EncodedRecord {
         rules: RulesVersion(1),
         salt: dice.bytes(),
     };
-    let commands: Vec<u8> = (0..command_bytes).map(|_| dice.next() as u8).collect();
-    EncodedRecord::seal(&header, &commands)
+    EncodedRecord::seal(&header, commands)
 }
 
 fn texts(count: usize, size: usize) -> Vec<SealedText> {
@@ -229,6 +244,88 @@ pub(crate) fn a_sound_store_finds_nothing_wrong_with_itself(store: &Store) {
     assert_eq!(journal.reader().unwrap().self_check().unwrap(), Vec::<String>::new());
 }
 
+/// Fills an era with so many records, of which the last ends it, and opens the next.
+fn fill_era(journal: &mut dyn Journal, era: u32, first: u64, count: u64) -> Rows {
+    let mut written = Rows::new();
+    for number in first..first + count {
+        let last = number + 1 == first + count;
+        let record = if last { closing(era, number) } else { record_of(era, number, &[7; 40]) };
+        let texts = texts(number as usize % 3, 10);
+        journal.append(&record, &texts).unwrap();
+        written.push((number, record.as_bytes().to_vec(), encode_texts(&texts)));
+    }
+    journal.next_era(Era(era + 1), RecordNumber(first + count)).unwrap();
+    written
+}
+
+pub(crate) fn eras_follow_each_other_and_are_read_as_one_row(store: &Store) {
+    let mut journal = store.open();
+    let mut reader = journal.reader().unwrap();
+    let mut written = fill_era(journal.as_mut(), 1, 1, 4);
+    assert_eq!((journal.era(), journal.last().unwrap()), (Era(2), RecordNumber(4)));
+    assert_eq!(rows(journal.as_ref()), written);
+    written.extend(fill_era(journal.as_mut(), 2, 5, 3));
+    let open = record_of(3, 8, &[1]);
+    journal.append(&open, &[]).unwrap();
+    written.push((8, open.as_bytes().to_vec(), Vec::new()));
+    assert_eq!(rows(journal.as_ref()), written);
+    assert_eq!((journal.era(), journal.last().unwrap()), (Era(3), RecordNumber(8)));
+    for from in [1, 4, 5, 6, 8, 9] {
+        let mut numbers = Vec::new();
+        reader
+            .read(RecordNumber(from), &mut |stored| {
+                numbers.push(stored.number.0);
+                Visit::Next
+            })
+            .unwrap();
+        assert_eq!(numbers, (from..9).collect::<Vec<_>>(), "a reader from before reads on");
+    }
+    assert_eq!(reader.last().unwrap().unwrap_or(RecordNumber(8)), RecordNumber(8));
+    assert_eq!(reader.first().unwrap(), RecordNumber(1));
+}
+
+pub(crate) fn a_closed_era_is_never_written_again_by_whomever(store: &Store) {
+    let (mut one, mut other) = (store.open(), store.open());
+    let written = fill_era(one.as_mut(), 1, 1, 3);
+    for journal in [&mut one, &mut other] {
+        let refused = journal.append(&record_of(1, 4, &[2; 9]), &[]);
+        assert!(matches!(refused, Err(AppendError::Era { era: Era(1), open: Era(2), .. })), "{refused:?}");
+    }
+    assert_eq!(rows(one.as_ref()), written);
+    let refused = one.append(&record_of(3, 4, &[2; 9]), &[]);
+    assert!(matches!(refused, Err(AppendError::Era { era: Era(3), open: Era(2), .. })), "{refused:?}");
+    one.append(&record_of(2, 4, &[2; 9]), &[]).unwrap();
+}
+
+pub(crate) fn an_era_begins_only_where_the_one_before_ended(store: &Store) {
+    let mut journal = store.open();
+    assert!(journal.next_era(Era(2), RecordNumber(1)).is_err(), "an era has a record");
+    journal.append(&record_of(1, 1, &[7; 40]), &[]).unwrap();
+    journal.append(&closing(1, 2), &[]).unwrap();
+    assert!(journal.next_era(Era(2), RecordNumber(2)).is_err());
+    assert!(journal.next_era(Era(3), RecordNumber(3)).is_err());
+    assert_eq!(journal.era(), Era(1));
+    journal.next_era(Era(2), RecordNumber(3)).unwrap();
+    assert!(journal.bytes() < 100_000);
+    journal.next_era(Era(2), RecordNumber(3)).unwrap();
+    journal.append(&record_of(2, 3, &[1]), &[]).unwrap();
+}
+
+pub(crate) fn a_journal_that_is_opened_in_a_later_era_has_all_and_goes_on(store: &Store) {
+    let mut journal = store.open();
+    let mut written = fill_era(journal.as_mut(), 1, 1, 3);
+    drop(journal);
+    let mut journal = store.open();
+    assert_eq!((journal.era(), journal.last().unwrap()), (Era(2), RecordNumber(3)));
+    check_fenced(journal.as_mut(), 3, 3);
+    check_fenced(journal.as_mut(), 5, 3);
+    written.extend(fill_era(journal.as_mut(), 2, 4, 2));
+    drop(journal);
+    let mut journal = store.open();
+    assert_eq!((journal.era(), journal.last().unwrap()), (Era(3), RecordNumber(5)));
+    assert_eq!(rows(journal.as_ref()), written);
+}
+
 /// Hands the names of all cases to another macro, behind what it is given.
 macro_rules! with_cases {
     ($then:ident! $($given:tt)*) => {
@@ -243,6 +340,10 @@ macro_rules! with_cases {
             an_empty_record_and_the_largest_with_many_texts_are_stored_whole
             a_journal_that_is_opened_again_has_all_and_goes_on
             a_sound_store_finds_nothing_wrong_with_itself
+            eras_follow_each_other_and_are_read_as_one_row
+            a_closed_era_is_never_written_again_by_whomever
+            an_era_begins_only_where_the_one_before_ended
+            a_journal_that_is_opened_in_a_later_era_has_all_and_goes_on
         }
     };
 }

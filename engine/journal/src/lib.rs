@@ -9,8 +9,10 @@
 //! - No rule of any family: what a command does is the engine's.
 //! - No secret and no text in a record; both are sealed, and without their key nothing.
 
+mod archive;
 pub mod audit;
 mod clock;
+mod copy;
 mod data_dir;
 pub mod jetstream;
 mod journal;
@@ -33,11 +35,13 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use archive::{ArchiveError, ArchivedEra, Archives, archive};
 pub use audit::{AuditReport, Finding, Mark, audit};
 pub use clock::{Clock, StillClock};
+pub use copy::{CopyError, CopyReport, copy};
 pub use data_dir::{DataDir, DataDirError};
 pub use jetstream::{Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, OwnedRecord, Tail};
-pub use journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit};
+pub use journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
 pub use public::{PublicError, PublicEvents};
 pub use sequencer::{

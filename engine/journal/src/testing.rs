@@ -283,7 +283,7 @@ impl Folder {
     }
 
     pub(crate) fn file(&self) -> PathBuf {
-        self.path().join("records.db")
+        self.path().join("records-0-1.db")
     }
 
     pub(crate) fn journal(&self) -> SqliteJournal {

@@ -8,7 +8,7 @@ use super::{
     workload::{AGENTS, Dice, pair, register_agent},
 };
 use arena_journal::{
-    Clock, Nats, NatsOptions, Submission,
+    Clock, ERA_BYTES, Nats, NatsOptions, Submission,
     replicated::{LEASES, Node, NodeOptions},
     vault::random,
 };
@@ -123,6 +123,7 @@ fn measure(
             snapshots: None,
             followers: Vec::new(),
             behind: Vec::new(),
+            era_bytes_max: ERA_BYTES,
             may_lead,
             submits: !may_lead,
         })?)

@@ -3,26 +3,25 @@
 
 use super::{
     client::Client,
-    journal::path_in,
     runtime,
+    stored::At,
     terminal::{plain, say},
 };
 use crate::{times::rfc3339_ms, web::replay_check};
 use anyhow::{Context, Result};
-use arena_journal::{Mark, SqliteJournal, audit};
+use arena_journal::{Mark, audit};
 use arena_schema::id::Partition;
 use clap::Args;
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
+use std::{fs, process::ExitCode, time::Instant};
 
 #[derive(Args)]
 pub(super) struct AuditArgs {
     /// A replay instead of a journal: a file, or its URL (http://…/m/ID).
-    #[arg(value_name = "FILE|URL", conflicts_with = "data")]
+    #[arg(value_name = "FILE|URL", conflicts_with_all = ["data", "nats", "archive"])]
     replay: Option<String>,
-    /// The data folder whose journal is audited.
-    #[arg(long, value_name = "DIR", default_value = "./arena-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    at: At,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -36,9 +35,10 @@ pub(super) fn run(args: &AuditArgs) -> Result<ExitCode> {
 }
 
 fn audit_journal(args: &AuditArgs) -> Result<ExitCode> {
-    let path = path_in(&args.data)?;
-    let marks: Vec<Mark> = arena_projectors::marks(&args.data);
-    let mut reader = SqliteJournal::open_reader(&path)?;
+    let stored = args.at.open()?;
+    let name = &stored.name;
+    let marks: Vec<Mark> = stored.marks();
+    let mut reader = stored.reader()?;
     let begun = Instant::now();
     let report = match audit(reader.as_mut(), Partition(0), &marks) {
         Ok(report) => report,
@@ -46,7 +46,7 @@ fn audit_journal(args: &AuditArgs) -> Result<ExitCode> {
             if args.json {
                 say!("{}", json!({"holds": false, "finding": finding.to_string()}));
             } else {
-                say!("{}: {finding}", path.display());
+                say!("{name}: {finding}");
             }
             return Ok(ExitCode::FAILURE);
         }
@@ -54,14 +54,14 @@ fn audit_journal(args: &AuditArgs) -> Result<ExitCode> {
     let seconds = begun.elapsed().as_secs_f64();
     if args.json {
         let value = json!({
-            "holds": true, "records": report.records, "commands": report.commands, "events": report.events,
+            "holds": true, "journal": name, "records": report.records, "commands": report.commands, "events": report.events,
             "rejections": report.rejections, "texts": report.texts, "digests": report.digests, "bytes": report.bytes,
             "marks": marks.len(), "head": report.head.to_string(), "digest": report.digest.to_string(),
             "last_at": rfc3339_ms(report.time), "seconds": seconds,
         });
         say!("{value}");
     } else {
-        say!("{} holds", path.display());
+        say!("{name} holds");
         say!("  {} records: each matches its hash and names the one before", report.records);
         say!(
             "  {} commands re-run to {} events ({} refusals); {} running digests compared",

@@ -1,12 +1,14 @@
 //! The command line of SURFACE.md. What belongs here: flags, what is printed, exit codes. What never does: the work itself.
 
 mod agent;
+mod archive;
 mod audit;
 mod bench;
 mod client;
 mod journal;
 mod local_match;
 mod serve;
+mod stored;
 mod terminal;
 
 use crate::settings::{Flag, Settings};

@@ -14,7 +14,10 @@ use crate::{
     journal::AppendError,
     texts::{SealedText, encode_texts},
 };
-use arena_schema::{id::RecordNumber, record::EncodedRecord};
+use arena_schema::{
+    id::{Era, RecordNumber},
+    record::EncodedRecord,
+};
 use async_nats::HeaderMap;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -27,6 +30,9 @@ const ATTEMPTS_IN_SILENCE: u32 = 20;
 
 pub(super) const EXPECTED_STREAM: &str = "Nats-Expected-Stream";
 pub(super) const EXPECTED_LAST_SEQUENCE: &str = "Nats-Expected-Last-Sequence";
+
+/// The stream takes nothing any more.
+const SEALED: u64 = 10_109;
 
 /// Ends the appends of a journal whose outcome is unknown. A clone ends the same.
 #[derive(Debug, Clone)]
@@ -123,6 +129,9 @@ impl JetStreamJournal {
     ) -> Result<(), AppendError> {
         let number = record.number();
         self.check_number(number).await?;
+        if record.era() != self.era {
+            return Err(AppendError::Era { number, era: record.era(), open: self.era });
+        }
         let mut headers = HeaderMap::new();
         headers.insert(EXPECTED_LAST_SEQUENCE, (number.0 - self.first.0).to_string());
         let sequences = self.store_texts(number, texts).await?;
@@ -131,6 +140,7 @@ impl JetStreamJournal {
         }
         self.store_record(number, headers, Bytes::copy_from_slice(record.as_bytes())).await?;
         self.known = number;
+        self.bytes += record.as_bytes().len() as u64;
         Ok(())
     }
 
@@ -188,6 +198,11 @@ impl JetStreamJournal {
             let mut why = match published {
                 Ok(stored) if stored == sequence => return Ok(()),
                 Ok(stored) => Failure::Lost(format!("stored as message {stored}, not {sequence}")),
+                // The era was closed meanwhile: nothing is stored in its stream any more.
+                Err(Failure::Refused(refusal)) if refusal.error == SEALED => {
+                    let (era, open) = (self.era, Era(self.era.0 + 1));
+                    return Err(AppendError::Era { number, era, open });
+                }
                 Err(why) => why,
             };
             // Until the leader says what it has there.

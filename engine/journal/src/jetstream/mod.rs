@@ -13,6 +13,7 @@ mod append;
 mod bucket;
 mod connection;
 mod durability;
+mod eras;
 mod events;
 mod feed;
 mod read;
@@ -27,12 +28,12 @@ pub(crate) use events::{EventStream, Stands};
 pub use read::{OwnedRecord, Tail};
 
 use crate::{
-    journal::{AppendError, Journal, JournalError, Reader},
+    journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, check_next_era},
     texts::SealedText,
 };
 use arena_schema::{
     id::{Era, Partition, RecordNumber},
-    record::{EncodedRecord, record_number},
+    record::{EncodedRecord, closes_era, record_number},
 };
 use read::{JetStreamReader, Reading};
 use streams::Stream;
@@ -40,15 +41,21 @@ use streams::Stream;
 /// Names the sequences of a record's text messages, with commas between.
 const TEXTS_HEADER: &str = "Arena-Texts";
 
-/// One era of a partition's journal, in two streams. Its methods block, and are called from plain threads.
+/// A partition's journal: a stream for each era, of which the newest is written, and one for the texts of all. Its methods block, and are called from plain threads.
 #[derive(Debug)]
 pub struct JetStreamJournal {
     nats: Nats,
+    partition: Partition,
+    /// The open era, and its first record.
+    era: Era,
     first: RecordNumber,
     records: Stream,
     texts: Stream,
     /// The last record that is known to be durable.
     known: RecordNumber,
+    /// About how large the open era's stream is.
+    bytes: u64,
+    era_bytes_max: u64,
     give_up: GiveUp,
 }
 
@@ -65,20 +72,43 @@ impl JetStreamJournal {
         era: Era,
         first: RecordNumber,
     ) -> Result<Self, JournalError> {
-        let records = Stream::of_records(partition, era);
-        let texts = Stream::of_texts(partition);
-        records.open(nats).await?;
-        texts.open(nats).await?;
-        let state = records.wait_state(nats).await?;
-        let nats = nats.clone();
-        let first = first.max(RecordNumber(1));
-        let mut journal =
-            Self { nats, first, records, texts, known: RecordNumber(0), give_up: GiveUp::new() };
-        journal.known = journal.number_at(state.last);
+        let mut journal = Self::new(nats, partition, era, first);
+        journal.records.open(nats).await?;
+        journal.texts.open(nats).await?;
+        let state = journal.records.wait_state(nats).await?;
+        journal.know(state);
         if state.last > 0 {
             journal.check_first().await?;
         }
+        if state.sealed {
+            journal.check_closed(state.last).await?;
+        }
         Ok(journal)
+    }
+
+    fn new(nats: &Nats, partition: Partition, era: Era, first: RecordNumber) -> Self {
+        Self {
+            nats: nats.clone(),
+            partition,
+            era,
+            first: first.max(RecordNumber(1)),
+            records: Stream::of_records(partition, era),
+            texts: Stream::of_texts(partition),
+            known: RecordNumber(0),
+            bytes: 0,
+            era_bytes_max: ERA_BYTES,
+            give_up: GiveUp::new(),
+        }
+    }
+
+    /// That a sealed era ended as eras do.
+    async fn check_closed(&self, last: u64) -> Result<(), JournalError> {
+        let message = if last == 0 { None } else { self.records.wait_stored(&self.nats, last).await? };
+        if message.is_some_and(|message| closes_era(&message.payload)) {
+            return Ok(());
+        }
+        let why = "it is sealed, and its last message does not close its era".to_owned();
+        Err(JournalError::Format { journal: self.name(), why })
     }
 
     /// That the era's first record is there and has the number that its opener believes.
@@ -101,17 +131,28 @@ impl JetStreamJournal {
     pub fn another(&self) -> Self {
         Self {
             nats: self.nats.clone(),
+            partition: self.partition,
+            era: self.era,
             first: self.first,
             records: self.records.clone(),
             texts: self.texts.clone(),
             known: self.known,
+            bytes: self.bytes,
+            era_bytes_max: self.era_bytes_max,
             give_up: GiveUp::new(),
         }
     }
 
+    /// With eras of so many bytes, for tests.
+    #[must_use]
+    pub fn with_era_bytes(mut self, era_bytes_max: u64) -> Self {
+        self.era_bytes_max = era_bytes_max;
+        self
+    }
+
     /// A live reader of its own.
     pub fn tail(&self) -> Tail {
-        Tail::new(self.reading())
+        Tail::new(self.partition, self.era, self.reading())
     }
 
     /// What ends an append that hangs because nobody knows its outcome.
@@ -135,10 +176,9 @@ impl Journal for JetStreamJournal {
     }
 
     fn last(&mut self) -> Result<RecordNumber, JournalError> {
-        let state = self.nats.runtime().block_on(self.records.wait_state(&self.nats))?;
-        let last = self.number_at(state.last);
-        self.known = self.known.max(last);
-        Ok(last)
+        let runtime = self.nats.runtime().clone();
+        let state = runtime.block_on(self.go_on())?;
+        Ok(self.number_at(state.last))
     }
 
     fn append(&mut self, record: &EncodedRecord, texts: &[SealedText]) -> Result<(), AppendError> {
@@ -156,6 +196,27 @@ impl Journal for JetStreamJournal {
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, JournalError> {
-        Ok(Box::new(JetStreamReader::new(self.reading())))
+        Ok(Box::new(JetStreamReader::new(&self.nats, self.partition)))
+    }
+
+    fn era(&self) -> Era {
+        self.era
+    }
+
+    fn next_era(&mut self, era: Era, first: RecordNumber) -> Result<(), JournalError> {
+        let last = self.last()?;
+        if !check_next_era(&self.name(), (self.era, last), (era, first))? {
+            return Ok(());
+        }
+        let runtime = self.nats.runtime().clone();
+        runtime.block_on(self.move_on(era, first))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn era_bytes_max(&self) -> u64 {
+        self.era_bytes_max
     }
 }

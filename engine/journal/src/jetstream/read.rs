@@ -4,11 +4,15 @@
 use super::{
     TEXTS_HEADER,
     connection::{ANSWER, Nats, Pauses},
+    eras::{self, Part},
     feed::{Arrived, Feed, Gaps},
     streams::{PATIENCE, Stream},
 };
 use crate::journal::{JournalError, Reader, StoredRecord, Visit};
-use arena_schema::{id::RecordNumber, record::record_number};
+use arena_schema::{
+    id::{Era, Partition, RecordNumber},
+    record::{closes_era, record_number},
+};
 use async_nats::{HeaderMap, Message};
 use bytes::Bytes;
 use std::{collections::VecDeque, time::Duration};
@@ -16,6 +20,9 @@ use tokio::time::Instant;
 
 /// Beyond so many messages a feed begins anew rather than passing over them.
 const PASSED_OVER_MAX: u64 = 4_096;
+
+/// How often it is looked whether the next era has come.
+const ERA_PAUSE: Duration = Duration::from_millis(50);
 
 /// No wait is longer, so that its end can be reckoned.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -186,41 +193,165 @@ impl Reading {
     }
 }
 
-/// A live reader, for one thread: it goes on where servers restart, connections break or consumers fall silent. Its methods
-/// block, and are called from plain threads.
+/// Whether an era goes on behind a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    /// It does.
+    No,
+    /// It ended with the record before the next one.
+    Yes,
+    /// The record before the next one has to be asked for.
+    Unknown,
+}
+
+/// A live reader, for one thread: it goes on where servers restart, connections break or consumers fall silent, and from an
+/// era that was closed to the next. Its methods block, and are called from plain threads.
 #[derive(Debug)]
 pub struct Tail {
+    partition: Partition,
+    era: Era,
     reading: Reading,
+    closing: Closing,
+    /// Where it is to begin, where its era has yet to be found.
+    begins: Option<RecordNumber>,
 }
 
 impl Tail {
-    pub(super) fn new(reading: Reading) -> Self {
-        Self { reading }
+    pub(super) fn new(partition: Partition, era: Era, reading: Reading) -> Self {
+        Self { partition, era, reading, closing: Closing::No, begins: None }
     }
 
-    /// Goes on from this record; one before the era's first means the first.
+    /// Goes on from this record; one before the first means the first.
     pub fn begin(&mut self, from: RecordNumber) {
-        self.reading.begin(from);
+        self.begins = Some(from);
+        self.reading.rest();
     }
 
-    /// The next record, or none where nothing came within `wait`. Until the first [`Tail::begin`] that is the era's first.
+    /// The next record, or none where nothing came within `wait`. Until the first [`Tail::begin`] that is the first of the
+    /// era that was open when the tail was made.
     ///
     /// # Errors
     /// [`JournalError`] where the stream lacks a record, or holds what is none; asked again, it says so again.
     pub fn next(&mut self, wait: Duration) -> Result<Option<OwnedRecord>, JournalError> {
         let runtime = self.reading.nats.runtime().clone();
-        runtime.block_on(self.reading.next(Instant::now() + wait.min(WAIT_MAX)))
+        runtime.block_on(self.next_until(Instant::now() + wait.min(WAIT_MAX)))
+    }
+
+    async fn next_until(&mut self, until: Instant) -> Result<Option<OwnedRecord>, JournalError> {
+        if let Some(from) = self.begins {
+            match self.locate(from, until).await {
+                Some(located) => located?,
+                None => return Ok(None),
+            }
+            self.begins = None;
+        }
+        let nats = self.reading.nats.clone();
+        if self.closing == Closing::Unknown {
+            let before = self.reading.records.position() - 1;
+            self.closing = match nats.stored(&self.reading.records.stream().name, before).await {
+                Ok(Some(message)) if closes_era(&message.payload) => Closing::Yes,
+                Ok(_) => Closing::No,
+                // Asked again the next time.
+                Err(_) => Closing::Unknown,
+            };
+        }
+        if self.closing == Closing::Yes && !self.next_era(until).await {
+            return Ok(None);
+        }
+        let next = self.reading.next(until).await?;
+        if let Some(record) = &next {
+            self.closing = if closes_era(&record.bytes) { Closing::Yes } else { Closing::No };
+        }
+        Ok(next)
+    }
+
+    /// Finds the era of a record and begins there; none where nobody answers until then.
+    async fn locate(&mut self, from: RecordNumber, until: Instant) -> Option<Result<(), JournalError>> {
+        // What was begun is finished, however short the wait: it is begun anew otherwise, and never done.
+        let patience = until.max(Instant::now() + ANSWER);
+        let parts = eras::parts(&self.reading.nats, self.partition, from);
+        let parts = match tokio::time::timeout_at(patience, parts).await {
+            Ok(Ok(parts)) => parts,
+            Ok(Err(why @ (JournalError::Archived { .. } | JournalError::Format { .. }))) => {
+                return Some(Err(why));
+            }
+            // Nobody answers, or not yet.
+            Err(_) | Ok(Err(_)) => return None,
+        };
+        if let Some(part) = parts.first()
+            && part.era != self.era
+        {
+            let nats = self.reading.nats.clone();
+            let texts = self.reading.texts.stream().clone();
+            self.era = part.era;
+            self.reading = Reading::new(&nats, &part.stream, &texts, part.first);
+        }
+        self.reading.begin(from);
+        self.closing = if from > self.reading.first { Closing::Unknown } else { Closing::No };
+        Some(Ok(()))
+    }
+
+    /// Goes on to the next era as soon as somebody has made it; whether it came until then.
+    async fn next_era(&mut self, until: Instant) -> bool {
+        let (nats, next) = (self.reading.nats.clone(), Era(self.era.0 + 1));
+        let stream = Stream::of_records(self.partition, next);
+        loop {
+            if let Ok(Some(_)) = stream.find(&nats).await {
+                let first = RecordNumber(self.reading.first.0 + self.reading.records.position() - 1);
+                let texts = self.reading.texts.stream().clone();
+                self.reading = Reading::new(&nats, &stream, &texts, first);
+                self.era = next;
+                self.closing = Closing::No;
+                return true;
+            }
+            let now = Instant::now();
+            if now >= until {
+                return false;
+            }
+            tokio::time::sleep_until(until.min(now + ERA_PAUSE)).await;
+        }
     }
 }
 
 /// Reads until the last record that was there when it began.
 pub(super) struct JetStreamReader {
-    reading: Reading,
+    nats: Nats,
+    partition: Partition,
 }
 
 impl JetStreamReader {
-    pub(super) fn new(reading: Reading) -> Self {
-        Self { reading }
+    pub(super) fn new(nats: &Nats, partition: Partition) -> Self {
+        Self { nats: nats.clone(), partition }
+    }
+
+    /// Reads one era to its end as it was; whether it was enough.
+    fn read_part(
+        &self,
+        part: &Part,
+        from: RecordNumber,
+        visit: &mut dyn FnMut(StoredRecord<'_>) -> Visit,
+    ) -> Result<Visit, JournalError> {
+        let runtime = self.nats.runtime();
+        let texts = Stream::of_texts(self.partition);
+        let mut reading = Reading::new(&self.nats, &part.stream, &texts, part.first);
+        let mut at = from.max(part.first);
+        reading.begin(at);
+        while at <= part.last {
+            let Some(record) = runtime.block_on(reading.next(Instant::now() + PATIENCE))? else {
+                let why = format!("record {at} does not come: {}", reading.records.trouble());
+                return Err(part.stream.error(&self.nats, "read", &why));
+            };
+            let OwnedRecord { number, bytes, texts } = &record;
+            if visit(StoredRecord { number: *number, bytes, texts }) == Visit::Enough {
+                return Ok(Visit::Enough);
+            }
+            at = number.next();
+        }
+        Ok(Visit::Next)
+    }
+
+    fn parts(&self, from: RecordNumber) -> Result<Vec<Part>, JournalError> {
+        self.nats.runtime().block_on(eras::parts(&self.nats, self.partition, from))
     }
 }
 
@@ -230,25 +361,29 @@ impl Reader for JetStreamReader {
         from: RecordNumber,
         visit: &mut dyn FnMut(StoredRecord<'_>) -> Visit,
     ) -> Result<(), JournalError> {
-        let reading = &mut self.reading;
-        let nats = reading.nats.clone();
-        let stream = reading.records.stream().clone();
-        let state = nats.runtime().block_on(stream.wait_state(&nats))?;
-        let last = RecordNumber(state.last + reading.first.0 - 1);
-        let mut at = from.max(reading.first);
-        reading.begin(at);
-        while at <= last {
-            let Some(record) = nats.runtime().block_on(reading.next(Instant::now() + PATIENCE))? else {
-                let why = format!("record {at} does not come: {}", reading.records.trouble());
-                return Err(stream.error(&nats, "read", &why));
-            };
-            let OwnedRecord { number, bytes, texts } = &record;
-            if visit(StoredRecord { number: *number, bytes, texts }) == Visit::Enough {
+        for part in self.parts(from)? {
+            if self.read_part(&part, from, visit)? == Visit::Enough {
                 break;
             }
-            at = number.next();
         }
-        reading.rest();
         Ok(())
+    }
+
+    fn first(&mut self) -> Result<RecordNumber, JournalError> {
+        let nats = &self.nats;
+        nats.runtime().block_on(async {
+            match eras::wait_list(nats, self.partition).await?.first() {
+                Some(&era) if era != Era(1) => {
+                    let part = eras::part(nats, self.partition, era).await?;
+                    Ok(part.map_or(RecordNumber(1), |part| part.first))
+                }
+                _ => Ok(RecordNumber(1)),
+            }
+        })
+    }
+
+    fn last(&mut self) -> Result<Option<RecordNumber>, JournalError> {
+        let parts = self.parts(RecordNumber(u64::MAX))?;
+        Ok(Some(parts.last().map_or(RecordNumber(0), |part| part.last)))
     }
 }

@@ -49,6 +49,20 @@ pub(super) struct State {
     pub(super) last: u64,
     /// How many messages it holds.
     pub(super) messages: u64,
+    pub(super) bytes: u64,
+    /// Whether it takes nothing any more.
+    pub(super) sealed: bool,
+}
+
+impl State {
+    fn of(info: &Value) -> Result<Self, Failure> {
+        let number = |name: &str| info.pointer(name).and_then(Value::as_u64);
+        let (Some(last), Some(messages)) = (number("/state/last_seq"), number("/state/messages")) else {
+            return Err(Failure::Lost("the answer has no state".to_owned()));
+        };
+        let sealed = info.pointer("/config/sealed").and_then(Value::as_bool).unwrap_or_default();
+        Ok(Self { last, messages, bytes: number("/state/bytes").unwrap_or_default(), sealed })
+    }
 }
 
 impl Stream {
@@ -102,7 +116,7 @@ impl Stream {
     }
 
     /// What must not be set at all: each would change, drop or move messages, or acknowledge them unstored.
-    const UNSET: [&str; 15] = [
+    const UNSET: [&str; 14] = [
         "allow_rollup_hdrs",
         "allow_msg_ttl",
         "allow_msg_counter",
@@ -113,7 +127,6 @@ impl Stream {
         "no_ack",
         "persist_mode",
         "republish",
-        "sealed",
         "sources",
         "subject_delete_marker_ttl",
         "subject_transform",
@@ -121,6 +134,7 @@ impl Stream {
     ];
 
     fn required(&self, replicas: usize) -> Required<'_> {
+        // Whether a sealed one may be so, its last record tells.
         Required { name: &self.name, settings: self.settings(replicas), unset: &Self::UNSET }
     }
 
@@ -138,12 +152,30 @@ impl Stream {
 
     /// How far the stream's leader says it is, asked once.
     pub(super) async fn state(&self, nats: &Nats) -> Result<State, Failure> {
-        let info = self.info(nats).await?;
-        let number = |name: &str| info.pointer(name).and_then(Value::as_u64);
-        match (number("/state/last_seq"), number("/state/messages")) {
-            (Some(last), Some(messages)) => Ok(State { last, messages }),
-            _ => Err(Failure::Lost("the answer has no state".to_owned())),
+        State::of(&self.info(nats).await?)
+    }
+
+    /// The same; none where there is no such stream.
+    pub(super) async fn find(&self, nats: &Nats) -> Result<Option<State>, Failure> {
+        match self.info(nats).await {
+            Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => Ok(None),
+            info => State::of(&info?).map(Some),
         }
+    }
+
+    /// Lets it take nothing any more, for good.
+    pub(super) async fn seal(&self, nats: &Nats) -> Result<(), JournalError> {
+        let sealing = || async {
+            let mut config = self.info(nats).await?.get("config").cloned().unwrap_or_default();
+            if config.get("sealed").and_then(Value::as_bool) == Some(true) {
+                return Ok(());
+            }
+            if let Some(config) = config.as_object_mut() {
+                config.insert("sealed".to_owned(), json!(true));
+            }
+            nats.api(&format!("STREAM.UPDATE.{}", self.name), &config).await.map(|_| ())
+        };
+        insist(nats, sealing).await.map_err(|why| self.error(nats, "closed", &why))
     }
 
     /// The same, asked until it is answered or patience ends.
@@ -253,7 +285,7 @@ pub(super) fn may_pass(refusal: &Refusal) -> bool {
 }
 
 /// Repeats a question that changes nothing when repeated, until it is answered, refused for good, or patience ends.
-async fn insist<T, F: Future<Output = Result<T, Failure>>>(
+pub(super) async fn insist<T, F: Future<Output = Result<T, Failure>>>(
     nats: &Nats,
     question: impl Fn() -> F,
 ) -> Result<T, Failure> {

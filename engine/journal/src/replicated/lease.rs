@@ -48,7 +48,7 @@ impl Holder {
         format!("{holder} {} {} {}", number.0, hex::encode(hash.0), epoch.0)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
         let holder = parts.next()?;
         let incarnation = if holder == "-" { None } else { Some(Incarnation(bytes(holder)?)) };

@@ -122,6 +122,13 @@ impl Reader for Joined {
         })?;
         if enough { Ok(()) } else { self.journal.read(next, visit) }
     }
+
+    fn first(&mut self) -> Result<RecordNumber, JournalError> {
+        match self.mirror.last()? {
+            Some(last) if last > RecordNumber(0) => self.mirror.first(),
+            _ => self.journal.first(),
+        }
+    }
 }
 
 /// The record of this number in a mirror's file, as its bytes.

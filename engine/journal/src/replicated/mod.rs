@@ -5,6 +5,7 @@
 //! engine's).
 
 mod lease;
+mod look;
 mod mirror;
 mod node;
 mod publisher;
@@ -13,6 +14,7 @@ mod submitter;
 mod wire;
 
 pub use lease::{LEASE, LEASES, MARGIN};
+pub use look::{Leader, leader};
 pub use node::{Asker, Node, NodeOptions, mirror_in};
 #[cfg(test)]
 pub(crate) use publisher::{Aligned, LocalCopy, Publisher, Row, Trouble};

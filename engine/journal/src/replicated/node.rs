@@ -72,6 +72,8 @@ pub struct NodeOptions {
     pub may_lead: bool,
     /// Whether it submits: a gateway.
     pub submits: bool,
+    /// After how many bytes it closes an era where it leads: [`ERA_BYTES`](crate::ERA_BYTES), but in tests.
+    pub era_bytes_max: u64,
 }
 
 /// A process that takes part.
@@ -160,8 +162,8 @@ impl Node {
     /// # Errors
     /// [`StartError`], naming the record where the journal does not hold or lacks what this process remembers.
     pub fn start(options: NodeOptions) -> Result<Self, StartError> {
-        let NodeOptions { nats, partition, clock, data, snapshots, mut followers, behind, may_lead, submits } =
-            options;
+        let NodeOptions { nats, partition, clock, data, snapshots, behind, may_lead, submits, .. } = options;
+        let (mut followers, era_bytes_max) = (options.followers, options.era_bytes_max);
         let runtime = nats.runtime().clone();
         let (outcomes, prepared) = submitter::prepare(nats.client(), partition);
         if submits {
@@ -171,7 +173,7 @@ impl Node {
         let mut mirror = SqliteJournal::open(&mirror_at)?;
         let remembered = mirror.last()?;
         let mut journal =
-            runtime.block_on(JetStreamJournal::open(&nats, partition, Era(1), RecordNumber(1)))?;
+            runtime.block_on(JetStreamJournal::open_newest(&nats, partition))?.with_era_bytes(era_bytes_max);
         check_remembered(&mirror_at, remembered, &mut journal)?;
         followers.push(Box::new(Mirror::start(mirror, behind)?));
         let readers = || -> Result<Box<dyn Reader>, JournalError> {

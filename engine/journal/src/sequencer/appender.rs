@@ -12,7 +12,7 @@ use crate::{
 };
 use arena_schema::{
     Hash, LogTime,
-    command::system::{AnnounceSequencer, Tick},
+    command::system::{AnnounceSequencer, CloseEra, Tick},
     id::{Epoch, Incarnation, Lineage, Partition, RecordNumber},
     record::{CommandHead, EncodedRecord, Header},
 };
@@ -176,6 +176,9 @@ impl Appender {
                 tracing::warn!("the wall clock and the monotonic clock parted: announcing anew");
                 self.announce()?;
             }
+            if self.journal.bytes() >= self.journal.era_bytes_max() {
+                self.close_era()?;
+            }
             if let Some(batch) = self.inbox.next() {
                 self.append_batch(batch)?;
             } else if self.is_reduced() && self.is_due() {
@@ -190,6 +193,26 @@ impl Appender {
                 }
             }
         }
+    }
+
+    /// Ends the era with a record of its own, and opens the next.
+    fn close_era(&mut self) -> Result<(), End> {
+        self.append_own(Submission::new(CloseEra {}))?;
+        tracing::info!(record = self.last.0, "the era {} is closed", self.journal.era().0);
+        self.open_era()
+    }
+
+    /// Opens the era that the next record belongs to, where it is not open: also after a crash that came between the record
+    /// which ended the one before, and this.
+    fn open_era(&mut self) -> Result<(), End> {
+        let era = self.reduced.era;
+        if era == self.journal.era() {
+            return Ok(());
+        }
+        self.journal.next_era(era, self.last.next()).map_err(|why| {
+            let why = why.to_string();
+            if self.shared { End::Deposed(why) } else { End::Failed(why) }
+        })
     }
 
     /// Whether everything appended is reduced.
@@ -293,6 +316,7 @@ impl Appender {
     }
 
     fn append(&mut self, time: LogTime, batch: Batch) -> Result<(), End> {
+        self.open_era()?;
         let Batch { commands, texts, waiters, room, .. } = batch;
         let header = Header {
             lineage: self.reduced.lineage.unwrap_or(self.lineage),
@@ -310,7 +334,9 @@ impl Appender {
         let record = EncodedRecord::seal(&header, &commands);
         self.sent.store(header.number.0, Ordering::SeqCst);
         self.journal.append(&record, &texts).map_err(|why| match why {
-            AppendError::Fenced { .. } | AppendError::Unknown { .. } if self.shared => {
+            AppendError::Fenced { .. } | AppendError::Era { .. } | AppendError::Unknown { .. }
+                if self.shared =>
+            {
                 End::Deposed(why.to_string())
             }
             _ => End::Failed(why.to_string()),

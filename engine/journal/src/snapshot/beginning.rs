@@ -104,7 +104,9 @@ fn go_on(
     marks: &[Mark],
 ) -> Result<State, String> {
     let mut state = snapshot.restore().map_err(|why| why.to_string())?;
-    for mark in marks.iter().filter(|mark| mark.number <= snapshot.number) {
+    // What lies in eras that were archived cannot be asked for here.
+    let first = reader.first().map_err(|why| why.to_string())?;
+    for mark in marks.iter().filter(|mark| (first..=snapshot.number).contains(&mark.number)) {
         read_until(reader, mark.number, &mut |view| {
             mark.check(view.header.number, view.hash)?;
             Ok(Visit::Enough)
@@ -125,10 +127,19 @@ fn go_on(
     Ok(wanted.unwrap_or(state))
 }
 
-/// The journal has the snapshot's record, with the snapshot's hash.
+/// The journal has the snapshot's record, with the snapshot's hash. Where that record is the last of an era that was archived,
+/// the first behind it names its hash.
 pub(super) fn confirm(reader: &mut dyn Reader, snapshot: &Snapshot) -> Result<(), String> {
     let mark = snapshot.mark();
     let mut found = false;
+    if reader.first().map_err(|why| why.to_string())? == mark.number.next() {
+        read_until(reader, mark.number.next(), &mut |view| {
+            found = true;
+            mark.check(mark.number, view.header.previous)?;
+            Ok(Visit::Enough)
+        })?;
+        return if found { Ok(()) } else { Err("the journal does not go on behind its record".to_owned()) };
+    }
     read_until(reader, mark.number, &mut |view| {
         found = view.header.number == mark.number;
         mark.check(view.header.number, view.hash)?;

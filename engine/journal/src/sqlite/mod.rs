@@ -1,11 +1,16 @@
-//! A journal in one SQLite file: a row a record, its sealed texts in the same row, durable at the commit.
+//! A journal in SQLite files, one an era: a row a record, its sealed texts in the same row, durable at the commit. A closed
+//! era's file refuses every row by itself.
 
+mod archive;
 mod bare;
+mod eras;
+mod read;
 
+pub(crate) use archive::ArchiveFile;
 pub use bare::bare_inserts;
 
 use crate::{
-    journal::{AppendError, Journal, JournalError, Reader, StoredRecord, Visit},
+    journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, check_next_era},
     sequencer::Followed,
     texts::{SealedText, encode_texts},
 };
@@ -13,8 +18,11 @@ use arena_schema::{
     id::{Era, Partition, RecordNumber},
     record::EncodedRecord,
 };
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params, types::ValueRef};
+use eras::EraFiles;
+use read::SqliteReader;
+use rusqlite::{Connection, OptionalExtension, ffi, params};
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,11 +33,23 @@ const FORMAT: i64 = 1;
 /// How the one who writes opens the file.
 const PRAGMAS: &str = "PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;";
 
-/// A journal in a file.
+/// Put into the file of an era that is closed.
+const CLOSE: &str = "CREATE TRIGGER IF NOT EXISTS closed BEFORE INSERT ON records
+                     BEGIN SELECT RAISE(ABORT, 'this era is closed'); END";
+
+/// A journal in files.
 #[derive(Debug)]
 pub struct SqliteJournal {
+    files: EraFiles,
+    /// The open era, and its file.
+    era: Era,
     path: PathBuf,
     connection: Connection,
+    /// The last record of the eras before.
+    before: RecordNumber,
+    /// About how large the file is.
+    bytes: u64,
+    era_bytes_max: u64,
 }
 
 impl SqliteJournal {
@@ -38,50 +58,140 @@ impl SqliteJournal {
         data.join(format!("records-{}-{}.db", partition.0, era.0))
     }
 
-    /// Opens the file for the one who writes it, and makes it where there is none. Whoever calls holds the folder's lock.
+    /// Opens the journal whose first era lies in this file, for the one who writes it, and makes it where there is none: later
+    /// eras lie beside it, and the newest is the open one. Whoever calls holds the folder's lock.
     ///
     /// # Errors
     /// [`JournalError`]: the store's own words, or that the file is something else.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
-        let fail = |why: rusqlite::Error| store_error(path, "opened", &why);
-        let connection = Connection::open(path).map_err(fail)?;
-        connection.execute_batch(PRAGMAS).map_err(fail)?;
-        let tables: i64 =
-            connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fail)?;
-        if tables == 0 {
-            connection
-                .execute_batch(&format!(
-                    "BEGIN IMMEDIATE;
-                     PRAGMA application_id = {APPLICATION_ID};
-                     PRAGMA user_version = {FORMAT};
-                     CREATE TABLE records (number INTEGER PRIMARY KEY, record BLOB NOT NULL, texts BLOB) STRICT;
-                     COMMIT;"
-                ))
-                .map_err(fail)?;
+        let files = EraFiles::of(path);
+        let era = files.list()?.last().copied().unwrap_or(Era(1));
+        let path = files.file(era).unwrap_or_else(|| path.to_owned());
+        let connection = open_file(&path)?;
+        let bytes = file_bytes(&path, &connection)?;
+        let mut journal =
+            Self { files, era, path, connection, before: RecordNumber(0), bytes, era_bytes_max: ERA_BYTES };
+        if journal.last()? == RecordNumber(0) && era > Era(1) {
+            // A crash came before the era's first record: where it begins, the one before it tells.
+            let before = SqliteReader::open(journal.files.first())?.last()?;
+            journal.before = before.unwrap_or_default();
         }
-        check_format(path, &connection)?;
-        Ok(Self { path: path.to_owned(), connection })
+        Ok(journal)
     }
 
-    /// Opens the file to be read alone; another process may be writing it.
+    /// Opens the same to be read alone; another process may be writing it.
     ///
     /// # Errors
     /// [`JournalError`], also where there is no such file.
     pub fn open_reader(path: &Path) -> Result<Box<dyn Reader>, JournalError> {
-        let fail = |why: rusqlite::Error| store_error(path, "opened", &why);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
-        check_format(path, &connection)?;
-        Ok(Box::new(SqliteReader { path: path.to_owned(), connection }))
+        Ok(Box::new(SqliteReader::open(path)?))
+    }
+
+    /// Opens one era's file alone.
+    pub(crate) fn open_reader_of_one(path: &Path) -> Result<Box<dyn Reader>, JournalError> {
+        Ok(Box::new(SqliteReader::open_one(path)?))
+    }
+
+    /// Deletes the file of an era that was archived, of the journal whose first era lies, or lay, in `path`. Whoever calls holds
+    /// the folder's lock, and the era is not the open one.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn remove_era(path: &Path, era: Era) -> Result<(), JournalError> {
+        let files = EraFiles::of(path);
+        if files.list()?.last().is_none_or(|open| era >= *open) {
+            return Err(files.failed("freed of an era", &"the era is not closed"));
+        }
+        files.remove(era)
+    }
+
+    /// Whether there is any era of the journal whose first lies, or lay, in this file.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub fn is_there(path: &Path) -> Result<bool, JournalError> {
+        Ok(!EraFiles::of(path).list()?.is_empty())
+    }
+
+    /// With eras of so many bytes, for tests.
+    #[must_use]
+    pub fn with_era_bytes(self, era_bytes_max: u64) -> Self {
+        Self { era_bytes_max, ..self }
     }
 }
 
 impl SqliteJournal {
-    /// Keeps records that are durable elsewhere, all in one transaction, as the ones after the last.
+    /// Makes a new era's file: under another name first, so that no reader meets it half made.
+    fn make_file(&self, path: &Path) -> Result<(), JournalError> {
+        let failed = |why: std::io::Error| self.files.failed("moved to its next era", &why);
+        let unfinished = path.with_extension("db.new");
+        for beside in ["db.new", "db.new-wal", "db.new-shm"] {
+            match fs::remove_file(path.with_extension(beside)) {
+                Err(why) if why.kind() != std::io::ErrorKind::NotFound => return Err(failed(why)),
+                _ => {}
+            }
+        }
+        let made = open_file(&unfinished)?;
+        made.close().map_err(|(_, why)| store_error(&unfinished, "made", &why))?;
+        fs::File::open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
+        fs::rename(&unfinished, path).map_err(failed)?;
+        self.files.sync_folder()
+    }
+}
+
+fn open_file(path: &Path) -> Result<Connection, JournalError> {
+    let fail = |why: rusqlite::Error| store_error(path, "opened", &why);
+    let connection = Connection::open(path).map_err(fail)?;
+    connection.execute_batch(PRAGMAS).map_err(fail)?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(fail)?;
+    if tables == 0 {
+        connection
+            .execute_batch(&format!(
+                "BEGIN IMMEDIATE;
+                 PRAGMA application_id = {APPLICATION_ID};
+                 PRAGMA user_version = {FORMAT};
+                 CREATE TABLE records (number INTEGER PRIMARY KEY, record BLOB NOT NULL, texts BLOB) STRICT;
+                 COMMIT;"
+            ))
+            .map_err(fail)?;
+    }
+    check_format(path, &connection)?;
+    Ok(connection)
+}
+
+fn file_bytes(path: &Path, connection: &Connection) -> Result<u64, JournalError> {
+    let pragma = |name: &str| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    let bytes = || Ok(pragma("page_count")?.unsigned_abs() * pragma("page_size")?.unsigned_abs());
+    bytes().map_err(|why| store_error(path, "read", &why))
+}
+
+/// Whether a row was refused because its era is closed.
+fn is_closed(why: &rusqlite::Error) -> bool {
+    why.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CONSTRAINT_TRIGGER)
+}
+
+impl SqliteJournal {
+    /// Keeps records that are durable elsewhere, all in one transaction for each era, as the ones after the last.
     ///
     /// # Errors
-    /// [`JournalError::Store`]; then none of them is kept.
+    /// [`JournalError::Store`]; then none of the era's is kept.
     pub(crate) fn append_followed(&mut self, records: &[Arc<Followed>]) -> Result<(), JournalError> {
+        let mut rest = records;
+        while let Some(first) = rest.first() {
+            let (era, number) = (first.header.era, first.header.number);
+            if era != self.era {
+                self.next_era(era, number)?;
+            }
+            let (together, later) =
+                rest.split_at(rest.iter().take_while(|record| record.header.era == era).count());
+            self.append_of_era(together)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn append_of_era(&mut self, records: &[Arc<Followed>]) -> Result<(), JournalError> {
         let last = self.last()?;
         let path = &self.path;
         let fail = |why: rusqlite::Error| store_error(path, "written", &why);
@@ -101,7 +211,9 @@ impl SqliteJournal {
                 insert.execute(params![number.0.cast_signed(), record.bytes, texts]).map_err(fail)?;
             }
         }
-        kept.commit().map_err(fail)
+        kept.commit().map_err(fail)?;
+        self.bytes += records.iter().map(|record| record.bytes.len() as u64).sum::<u64>();
+        Ok(())
     }
 }
 
@@ -127,7 +239,7 @@ fn check_format(path: &Path, connection: &Connection) -> Result<(), JournalError
 
 impl Journal for SqliteJournal {
     fn name(&self) -> String {
-        self.path.display().to_string()
+        self.files.name()
     }
 
     fn last(&mut self) -> Result<RecordNumber, JournalError> {
@@ -137,25 +249,40 @@ impl Journal for SqliteJournal {
             .optional()
             .map(Option::flatten)
             .map_err(|why| store_error(&self.path, "read", &why))?;
-        Ok(RecordNumber(last.unwrap_or_default().unsigned_abs()))
+        Ok(last.map_or(self.before, |last| RecordNumber(last.unsigned_abs())))
     }
 
     fn append(&mut self, record: &EncodedRecord, texts: &[SealedText]) -> Result<(), AppendError> {
         let number = record.number();
         let unknown = |why: rusqlite::Error| AppendError::Unknown { number, why: why.to_string() };
+        if record.era() != self.era {
+            let last = self.last().map_err(|why| AppendError::Unknown { number, why: why.to_string() })?;
+            return Err(if number == last.next() {
+                AppendError::Era { number, era: record.era(), open: self.era }
+            } else {
+                AppendError::Fenced { number, last }
+            });
+        }
         // The condition fences: the row is written only as the one after the last.
         let mut insert = self
             .connection
             .prepare_cached(
                 "INSERT INTO records (number, record, texts)
-                 SELECT ?1, ?2, ?3 WHERE ?1 = (SELECT coalesce(max(number), 0) + 1 FROM records)",
+                 SELECT ?1, ?2, ?3 WHERE ?1 = (SELECT coalesce(max(number), ?4) + 1 FROM records)",
             )
             .map_err(unknown)?;
         let texts = (!texts.is_empty()).then(|| encode_texts(texts));
-        let stored =
-            insert.execute(params![number.0.cast_signed(), record.as_bytes(), texts]).map_err(unknown)?;
+        let bytes = record.as_bytes().len() + texts.as_ref().map_or(0, Vec::len);
+        let before = self.before.0.cast_signed();
+        let stored = match insert.execute(params![number.0.cast_signed(), record.as_bytes(), texts, before]) {
+            Err(why) if is_closed(&why) => {
+                return Err(AppendError::Era { number, era: self.era, open: Era(self.era.0 + 1) });
+            }
+            stored => stored.map_err(unknown)?,
+        };
         drop(insert);
         if stored == 1 {
+            self.bytes += bytes as u64;
             return Ok(());
         }
         let last = self.last().map_err(|why| AppendError::Unknown { number, why: why.to_string() })?;
@@ -163,55 +290,38 @@ impl Journal for SqliteJournal {
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, JournalError> {
-        Self::open_reader(&self.path)
+        Ok(Box::new(SqliteReader::open(self.files.first())?))
     }
-}
 
-struct SqliteReader {
-    path: PathBuf,
-    connection: Connection,
-}
+    fn era(&self) -> Era {
+        self.era
+    }
 
-impl SqliteReader {
-    fn visit_rows(
-        &self,
-        from: RecordNumber,
-        visit: &mut dyn FnMut(StoredRecord<'_>) -> Visit,
-    ) -> rusqlite::Result<()> {
-        let mut select = self
-            .connection
-            .prepare_cached("SELECT number, record, texts FROM records WHERE number >= ?1 ORDER BY number")?;
-        let mut rows = select.query([from.0.min(i64::MAX as u64).cast_signed()])?;
-        while let Some(row) = rows.next()? {
-            let number = RecordNumber(row.get::<_, i64>(0)?.unsigned_abs());
-            let bytes = row.get_ref(1)?.as_blob()?;
-            let texts = match row.get_ref(2)? {
-                ValueRef::Null => &[],
-                blob => blob.as_blob()?,
-            };
-            if visit(StoredRecord { number, bytes, texts }) == Visit::Enough {
-                break;
-            }
+    fn next_era(&mut self, era: Era, first: RecordNumber) -> Result<(), JournalError> {
+        let last = self.last()?;
+        if !check_next_era(&self.name(), (self.era, last), (era, first))? {
+            return Ok(());
         }
+        let Some(path) = self.files.file(era) else {
+            let why = "its file's name has no number to go on with";
+            return Err(self.files.failed("moved to its next era", &why));
+        };
+        self.connection.execute_batch(CLOSE).map_err(|why| store_error(&self.path, "closed", &why))?;
+        if !path.exists() {
+            self.make_file(&path)?;
+        }
+        let connection = open_file(&path)?;
+        let bytes = file_bytes(&path, &connection)?;
+        (self.era, self.path, self.connection) = (era, path, connection);
+        (self.before, self.bytes) = (last, bytes);
         Ok(())
     }
-}
 
-impl Reader for SqliteReader {
-    fn read(
-        &mut self,
-        from: RecordNumber,
-        visit: &mut dyn FnMut(StoredRecord<'_>) -> Visit,
-    ) -> Result<(), JournalError> {
-        self.visit_rows(from, visit).map_err(|why| store_error(&self.path, "read", &why))
+    fn bytes(&self) -> u64 {
+        self.bytes
     }
 
-    fn self_check(&mut self) -> Result<Vec<String>, JournalError> {
-        let check = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self.connection.prepare("PRAGMA integrity_check(16)")?;
-            let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-            lines.filter(|line| !matches!(line, Ok(text) if text == "ok")).collect()
-        };
-        check().map_err(|why| store_error(&self.path, "checked", &why))
+    fn era_bytes_max(&self) -> u64 {
+        self.era_bytes_max
     }
 }

@@ -33,7 +33,7 @@ fn check(change: &str, record: u64, words: &str) {
         other => panic!("{other}"),
     }
     let said = refused.to_string();
-    assert!(said.contains(&format!("record {record}")) && said.contains("records.db"), "{said}");
+    assert!(said.contains(&format!("record {record}")) && said.contains("records-0-1.db"), "{said}");
     assert_eq!(rows(&folder.journal()), before, "a refused journal is left as it is");
 }
 

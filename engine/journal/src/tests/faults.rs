@@ -5,7 +5,11 @@ use crate::{
     Submission, audit,
     testing::{Folder, PARTITION, Witness, agent_id, register, rows, run, start},
 };
-use arena_schema::{Event, Rejection, id::RecordNumber, record::EncodedRecord};
+use arena_schema::{
+    Event, Rejection,
+    id::{Era, RecordNumber},
+    record::EncodedRecord,
+};
 
 /// Fails at one record: before it is stored, or after.
 struct Failing {
@@ -36,6 +40,18 @@ impl Journal for Failing {
 
     fn reader(&self) -> Result<Box<dyn Reader>, JournalError> {
         self.inner.reader()
+    }
+
+    fn era(&self) -> Era {
+        self.inner.era()
+    }
+
+    fn next_era(&mut self, era: Era, first: RecordNumber) -> Result<(), JournalError> {
+        self.inner.next_era(era, first)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.inner.bytes()
     }
 }
 

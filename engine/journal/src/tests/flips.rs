@@ -136,7 +136,7 @@ fn a_flipped_bit_in_the_log_of_an_unclean_end_drops_the_tail_and_a_mark_names_it
         journal.append(record, texts).unwrap();
     }
     // What the disk holds when the process is killed now.
-    let (database, log) = (folder.file(), folder.path().join("records.db-wal"));
+    let (database, log) = (folder.file(), folder.path().join("records-0-1.db-wal"));
     let (database, log) = (fs::read(database).unwrap(), fs::read(log).unwrap());
     let original = rows(&journal);
     let last = RecordView::parse(&original.last().unwrap().1).unwrap();
@@ -151,7 +151,7 @@ fn a_flipped_bit_in_the_log_of_an_unclean_end_drops_the_tail_and_a_mark_names_it
             changed[bit / 8] ^= 1 << (bit % 8);
         }
         fs::write(crashed.file(), &database).unwrap();
-        fs::write(crashed.path().join("records.db-wal"), &changed).unwrap();
+        fs::write(crashed.path().join("records-0-1.db-wal"), &changed).unwrap();
         // As the next start does: whoever writes recovers the log.
         let Ok(journal) = SqliteJournal::open(&crashed.file()) else {
             dropped += 1;

@@ -3,6 +3,7 @@
 mod audit;
 mod damage;
 mod data_dir;
+mod eras;
 mod faults;
 mod flips;
 mod golden;

@@ -7,7 +7,7 @@ use crate::{
 };
 use arena_schema::{
     Event,
-    id::RecordNumber,
+    id::{Era, RecordNumber},
     record::{EncodedRecord, RecordView},
 };
 use std::sync::{Arc, Condvar, Mutex};
@@ -46,6 +46,18 @@ impl Journal for Gated {
 
     fn reader(&self) -> Result<Box<dyn Reader>, JournalError> {
         self.inner.reader()
+    }
+
+    fn era(&self) -> Era {
+        self.inner.era()
+    }
+
+    fn next_era(&mut self, era: Era, first: RecordNumber) -> Result<(), JournalError> {
+        self.inner.next_era(era, first)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.inner.bytes()
     }
 }
 

@@ -49,6 +49,7 @@ impl Bench {
             behind: Vec::new(),
             may_lead,
             submits,
+            era_bytes_max: crate::ERA_BYTES,
         })
         .unwrap()
     }

@@ -95,7 +95,7 @@ fn after_a_crash_the_next_start_covers_all_before_it() {
     let sequencer = begun(&folder);
     // What the disk holds when the process is killed now.
     let crashed = Folder::new();
-    for name in ["records.db", "records.db-wal"] {
+    for name in ["records-0-1.db", "records-0-1.db-wal"] {
         std::fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
     }
     let state = sequencer.handle().state().head().digest;

@@ -7,7 +7,7 @@ use crate::{
     testing::Rows,
 };
 use arena_schema::{
-    id::{Era, Partition, RecordNumber},
+    id::{Partition, RecordNumber},
     record::EncodedRecord,
 };
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ impl Bench {
 }
 
 pub(in crate::tests) fn open(nats: &Nats, partition: u16) -> JetStreamJournal {
-    nats.runtime().block_on(JetStreamJournal::open(nats, Partition(partition), Era(1), FIRST)).unwrap()
+    nats.runtime().block_on(JetStreamJournal::open_newest(nats, Partition(partition))).unwrap()
 }
 
 /// Waits for a condition.

@@ -160,29 +160,70 @@ fn a_stream_that_lacks_a_record_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_later_era_goes_on_with_the_numbers() {
+fn a_tail_goes_on_into_the_next_era_as_soon_as_it_is_there() {
     if left_out() {
         return;
     }
     let bench = Bench::one();
-    let written = played(20, 13);
     let nats = bench.connect();
-    let era = |era: u32, first: u64| {
-        let opened = JetStreamJournal::open(&nats, Partition(0), Era(era), RecordNumber(first));
-        bench.runtime.block_on(opened).unwrap()
-    };
-    append_all(&mut era(1, 1), &written[..12]);
-    let wrong = bench.runtime.block_on(JetStreamJournal::open(&nats, Partition(0), Era(1), RecordNumber(2)));
-    let wrong = wrong.unwrap_err().to_string();
-    assert!(wrong.contains("must hold record 2, and holds record 1"), "{wrong}");
-    let mut later = era(2, 13);
-    assert_eq!(later.last().unwrap(), RecordNumber(12));
-    append_all(&mut later, &written[12..]);
-    assert_eq!(later.last().unwrap(), RecordNumber(20));
-    assert_eq!(crate::testing::rows(&later), rows_of(&written[12..]));
-    let mut tail = later.tail();
-    tail.begin(RecordNumber(15));
-    assert_eq!(rows_of_tail(&mut tail, 6), rows_of(&written[14..]));
-    assert_eq!(later.sweep_texts().unwrap(), 0, "the first era's texts are not the second's");
-    assert_eq!(crate::testing::rows(&era(1, 1)), rows_of(&written[..12]));
+    let journal = bench.journal(0);
+    let mut early = journal.tail();
+    let memory = crate::MemoryJournal::default().with_era_bytes(3_000);
+    let sequencer =
+        crate::testing::start(memory.clone(), 1, crate::Clock::System, &crate::testing::Witness::default());
+    let sequencer = sequencer.unwrap();
+    for at in 0..40 {
+        let submission = crate::Submission::new(crate::testing::register(at));
+        let pending = sequencer.producer().try_submit(vec![submission]).unwrap();
+        crate::testing::run(pending.outcome()).unwrap();
+    }
+    sequencer.stop().unwrap();
+    let written = crate::testing::rows(&memory);
+    let closed = |bytes: &[u8]| arena_schema::record::closes_era(bytes);
+    let first_closed = written.iter().position(|(_, bytes, _)| closed(bytes)).unwrap();
+
+    let mut writer = journal.another();
+    for (at, (_, bytes, _)) in written.iter().enumerate() {
+        let record = arena_schema::record::EncodedRecord::stored(bytes).unwrap();
+        if record.era() != writer.era() {
+            if writer.era() == Era(1) {
+                assert_eq!(rows_of_tail(&mut early, at), written[..at]);
+                assert!(early.next(Duration::from_millis(20)).unwrap().is_none(), "nothing is there yet");
+            }
+            writer.next_era(record.era(), record.number()).unwrap();
+        }
+        writer.append(&record, &[]).unwrap();
+    }
+    assert!(writer.era() > Era(3), "{:?}", writer.era());
+    assert_eq!(rows_of_tail(&mut early, written.len() - first_closed - 1), written[first_closed + 1..]);
+
+    // From anywhere: the first behind the boundary, the last before it, the first of all, an open end.
+    for from in [first_closed + 2, first_closed + 1, 1, written.len()] {
+        early.begin(RecordNumber(from as u64));
+        assert_eq!(rows_of_tail(&mut early, written.len() + 1 - from), written[from - 1..], "from {from}");
+        assert!(early.next(Duration::from_millis(20)).unwrap().is_none());
+    }
+    let mut later = bench.runtime.block_on(JetStreamJournal::find(&nats, Partition(0))).unwrap().unwrap();
+    assert_eq!((later.era(), later.last().unwrap().0), (writer.era(), written.len() as u64));
+    assert_eq!(crate::testing::rows(&later), written);
+    let mut behind = journal;
+    assert_eq!(
+        behind.last().unwrap().0,
+        written.len() as u64,
+        "who opened the first era goes on to the last"
+    );
+    assert_eq!(behind.era(), writer.era());
+
+    // An era that was archived and its stream deleted is missed where it is wanted, and nowhere else.
+    bench.runtime.block_on(later.remove_era(Era(1))).unwrap();
+    assert!(bench.runtime.block_on(later.remove_era(writer.era())).is_err(), "the open era is no archive");
+    early.begin(RecordNumber(first_closed as u64 + 2));
+    assert_eq!(early.next(Duration::from_secs(9)).unwrap().unwrap().number.0, first_closed as u64 + 2);
+    early.begin(RecordNumber(1));
+    let words = format!("goes on with record {}", first_closed + 2);
+    let missed = early.next(Duration::from_secs(9)).unwrap_err().to_string();
+    assert!(missed.contains(&words) && missed.contains("era 1"), "{missed}");
+    assert_eq!(later.reader().unwrap().first().unwrap().0, first_closed as u64 + 2);
+    let missed = later.reader().unwrap().read(RecordNumber(3), &mut |_| crate::Visit::Next).unwrap_err();
+    assert!(missed.to_string().contains(&words), "{missed}");
 }

@@ -43,6 +43,7 @@ fn options(nats: Nats, data: &Path) -> NodeOptions {
         snapshots: None,
         followers: Vec::new(),
         behind: Vec::new(),
+        era_bytes_max: crate::ERA_BYTES,
         may_lead: true,
         submits: true,
     }
