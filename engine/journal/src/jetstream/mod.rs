@@ -14,6 +14,7 @@ mod connection;
 mod durability;
 mod eras;
 mod feed;
+mod inspect;
 mod read;
 mod streams;
 mod sweep;
@@ -21,6 +22,7 @@ mod sweep;
 pub use append::GiveUp;
 pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
+pub use inspect::{NatsReport, StreamReport};
 pub use read::{OwnedRecord, Tail};
 
 use crate::{

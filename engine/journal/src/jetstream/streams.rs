@@ -41,7 +41,7 @@ pub(super) struct State {
 }
 
 impl State {
-    fn of(info: &Value) -> Result<Self, Failure> {
+    pub(super) fn of(info: &Value) -> Result<Self, Failure> {
         let number = |name: &str| info.pointer(name).and_then(Value::as_u64);
         let last = number("/state/last_seq");
         let last = last.ok_or_else(|| Failure::Lost("the answer has no state".to_owned()))?;
@@ -104,7 +104,7 @@ impl Stream {
     ];
 
     /// The first setting that is not as it must be: its name, what is expected, what is there.
-    fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
+    pub(super) fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
         let says = |name: &str, expected: &str, found: &Value| {
             format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
         };
@@ -162,9 +162,14 @@ impl Stream {
 
     /// The same; none where there is no such stream.
     pub(super) async fn find(&self, nats: &Nats) -> Result<Option<State>, Failure> {
+        self.look(nats).await?.map(|info| State::of(&info)).transpose()
+    }
+
+    /// All that the server says of it; none where there is no such stream.
+    pub(super) async fn look(&self, nats: &Nats) -> Result<Option<Value>, Failure> {
         match self.info(nats).await {
             Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => Ok(None),
-            info => State::of(&info?).map(Some),
+            info => info.map(Some),
         }
     }
 
