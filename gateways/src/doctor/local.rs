@@ -61,7 +61,7 @@ pub(super) fn disk(settings: &Settings, checks: &mut Vec<Check>) {
             });
         }
         Err(why) => {
-            checks.push(Check::note("disk space", format!("it cannot be seen: {why}"), "look with df"))
+            checks.push(Check::note("disk space", format!("it cannot be seen: {why}"), "look with df"));
         }
     }
     checks.push(match sync_time(&folder) {
