@@ -14,6 +14,7 @@ pub mod bench;
 pub mod boards;
 pub mod cli;
 pub mod directory;
+pub mod doctor;
 pub mod door;
 pub mod egress;
 pub mod engine;

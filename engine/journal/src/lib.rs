@@ -40,7 +40,10 @@ pub use audit::{AuditReport, Finding, Mark, audit};
 pub use clock::{Clock, StillClock};
 pub use copy::{CopyError, CopyReport, copy};
 pub use data_dir::{DataDir, DataDirError};
-pub use jetstream::{Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, OwnedRecord, Tail};
+pub use jetstream::{
+    Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, NatsReport, OwnedRecord,
+    StreamReport, Tail,
+};
 pub use journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
 pub use public::{PublicError, PublicEvents};

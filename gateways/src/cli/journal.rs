@@ -76,7 +76,7 @@ fn copy_journal(args: &CopyArgs) -> Result<ExitCode> {
     let mut target = Target::named(&args.to, config)?;
     let mut progress = Progress::new("records", reader.last()?.unwrap_or_default().0);
     let report = arena_journal::copy(reader.as_mut(), target.journal.as_mut(), PARTITION, &mut |number| {
-        progress.at(number.0)
+        progress.at(number.0);
     });
     progress.end();
     let report = report?;

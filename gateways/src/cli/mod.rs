@@ -5,6 +5,7 @@ mod archive;
 mod audit;
 mod bench;
 mod client;
+mod doctor;
 mod journal;
 mod local_match;
 mod serve;
@@ -35,9 +36,13 @@ enum Command {
     Agent(agent::AgentCommand),
     /// Re-run a journal or a replay and compare everything that can be compared.
     Audit(audit::AuditArgs),
-    /// Look at a journal.
+    /// Look at a journal, move it, archive it.
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    /// Check settings, disk, clock, vault key and NATS, and say what to do.
+    Doctor(doctor::DoctorArgs),
+    /// Write a settings' file with every setting as a comment.
+    Init(doctor::InitArgs),
     /// Measure.
     #[command(subcommand)]
     Bench(bench::BenchCommand),
@@ -108,6 +113,8 @@ pub fn main() -> ExitCode {
         Some(Command::Agent(command)) => agent::run(&command),
         Some(Command::Audit(args)) => audit::run(&args),
         Some(Command::Journal(command)) => journal::run(&command),
+        Some(Command::Doctor(args)) => doctor::run(&args),
+        Some(Command::Init(args)) => doctor::init(&args),
         Some(Command::Bench(command)) => bench::run(&command),
     };
     match result {

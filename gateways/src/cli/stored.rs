@@ -54,7 +54,7 @@ pub(super) enum Place {
     /// On NATS, over a connection that lives on this runtime.
     Nats {
         /// The journal.
-        journal: JetStreamJournal,
+        journal: Box<JetStreamJournal>,
         /// Its runtime.
         runtime: Runtime,
     },
@@ -110,7 +110,7 @@ fn on_nats(settings: &Settings) -> Result<Stored> {
         bail!("there is no journal on {url}: it has no stream ARENA_RECORDS_{}_1", PARTITION.0);
     };
     let name = format!("the journal on {url}");
-    Ok(Stored { name, place: Place::Nats { journal, runtime }, archives: Vec::new() })
+    Ok(Stored { name, place: Place::Nats { journal: Box::new(journal), runtime }, archives: Vec::new() })
 }
 
 impl Stored {

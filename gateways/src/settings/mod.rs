@@ -18,6 +18,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod value;
+mod words;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -274,6 +275,11 @@ impl Settings {
         };
         let variables = source::arena_variables(variables)?;
         rows::assemble(table, &variables, flags)
+    }
+
+    /// A file with every setting, each as a comment with its default.
+    pub fn template() -> String {
+        rows::template()
     }
 
     /// The address of this arena for links and metadata, without a slash at its end: `public_url`, else `http://` and `bound`,

@@ -8,6 +8,7 @@ use super::nearest::nearest;
 use super::slot::{Field, Limit, Slot, Within};
 use super::source::{Flag, Given, Origin, Written, flatten, variable_of};
 use super::value::without_credentials;
+use super::words::about;
 use super::{DEADLINE_MS, Embedder, Provider, ProviderKind, Role, Settings};
 
 /// What stands before a provider's name.
@@ -304,4 +305,42 @@ pub(super) fn print(settings: &mut Settings) -> String {
         place.insert(name.to_owned(), value);
     }
     flags + &toml::to_string(&table).expect("a table of texts, numbers and lists is TOML")
+}
+
+/// A provider's name in the template.
+const SOMEONE: &str = "someone";
+
+/// A settings' file with every setting as a comment: what it is, what it takes, its default.
+pub(super) fn template() -> String {
+    let mut settings = Settings::default();
+    settings.auth.providers.insert(SOMEONE.to_owned(), Provider::default());
+    let someones = format!("{PROVIDERS}{SOMEONE}");
+    // The groups in the order of their first settings; what is in none stands first, as TOML has it.
+    let mut groups: Vec<(String, String)> = vec![(String::new(), String::new())];
+    for row in rows(&mut settings).iter().filter(|row| row.flag_only.is_none()) {
+        let (group, name) = row.key.rsplit_once('.').unwrap_or(("", &row.key));
+        let key = if group == someones { format!("{PROVIDERS}{name}") } else { row.key.clone() };
+        let about = about(&key).unwrap_or_default();
+        let value = row.slot.show().unwrap_or_else(|| String::new().into());
+        let text = format!("# {about}\n# ({})\n# {name} = {value}\n\n", row.slot.expected());
+        match groups.iter_mut().find(|(known, _)| known == group) {
+            Some((_, texts)) => texts.push_str(&text),
+            None => groups.push((group.to_owned(), text)),
+        }
+    }
+    let mut file = "# The settings of an arena. Each stands here as a comment with its default: take the # away to set it.\n\
+                    # A variable overrides the file (ARENA_NATS__URL is nats.url), a flag overrides both.\n\n"
+        .to_owned();
+    for (group, texts) in groups {
+        if group == someones {
+            file.push_str("# One way to sign in; its name is yours to choose, and there may be more.\n");
+            file.extend(["# [", &group, "]\n"]);
+        } else if !group.is_empty() {
+            file.extend(["[", &group, "]\n"]);
+        }
+        file.push_str(&texts);
+    }
+    file.truncate(file.trim_end().len());
+    file.push('\n');
+    file
 }

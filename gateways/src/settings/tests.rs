@@ -460,3 +460,26 @@ fn a_named_file_must_be_there_and_the_default_one_need_not() {
     assert!(source::read_if_present(&folder.path().join(DEFAULT_FILE)).unwrap().is_none());
     assert!(source::read_if_present(&path).unwrap().is_some());
 }
+
+#[test]
+fn the_template_has_every_setting_and_says_nothing_until_something_is_uncommented() {
+    let template = Settings::template();
+    let defaults = Settings::default().to_toml_redacted();
+    assert_eq!(accepted(&template, &[], &[]).to_toml_redacted(), defaults, "{template}");
+    assert!(!template.contains("# \n"), "each setting has its words: {template}");
+    // With every setting taken out of its comment the same holds: each default fits.
+    let set: String = template
+        .lines()
+        .take_while(|line| !line.contains("[auth.providers.someone]"))
+        .map(|line| match line.strip_prefix("# ") {
+            Some(setting) if setting.contains(" = ") => format!("{setting}\n"),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    let dev = [dev()];
+    let with_dev = accepted(&set, &[], &dev).to_toml_redacted();
+    for line in defaults.lines() {
+        assert!(with_dev.contains(line), "{line}: {with_dev}");
+    }
+    assert!(set.lines().filter(|line| line.contains(" = ")).count() >= 30, "{set}");
+}

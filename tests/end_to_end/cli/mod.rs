@@ -2,6 +2,7 @@
 
 mod agents;
 mod audits;
+mod doctor;
 mod journals;
 mod matches;
 mod serving;

@@ -16,6 +16,7 @@ mod durability;
 mod eras;
 mod events;
 mod feed;
+mod inspect;
 mod read;
 mod streams;
 mod sweep;
@@ -25,6 +26,7 @@ pub(crate) use bucket::{Bucket, BucketError};
 pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
 pub(crate) use events::{EventStream, Stands};
+pub use inspect::{NatsReport, StreamReport};
 pub use read::{OwnedRecord, Tail};
 
 use crate::{

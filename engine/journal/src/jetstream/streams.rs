@@ -55,7 +55,7 @@ pub(super) struct State {
 }
 
 impl State {
-    fn of(info: &Value) -> Result<Self, Failure> {
+    pub(super) fn of(info: &Value) -> Result<Self, Failure> {
         let number = |name: &str| info.pointer(name).and_then(Value::as_u64);
         let (Some(last), Some(messages)) = (number("/state/last_seq"), number("/state/messages")) else {
             return Err(Failure::Lost("the answer has no state".to_owned()));
@@ -133,6 +133,11 @@ impl Stream {
         "template_owner",
     ];
 
+    /// The first setting that is not as it must be, in words.
+    pub(super) fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
+        self.required(replicas).find_strange(config)
+    }
+
     fn required(&self, replicas: usize) -> Required<'_> {
         // Whether a sealed one may be so, its last record tells.
         Required { name: &self.name, settings: self.settings(replicas), unset: &Self::UNSET }
@@ -157,9 +162,14 @@ impl Stream {
 
     /// The same; none where there is no such stream.
     pub(super) async fn find(&self, nats: &Nats) -> Result<Option<State>, Failure> {
+        self.look(nats).await?.map(|info| State::of(&info)).transpose()
+    }
+
+    /// All that the server says of it; none where there is no such stream.
+    pub(super) async fn look(&self, nats: &Nats) -> Result<Option<Value>, Failure> {
         match self.info(nats).await {
             Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => Ok(None),
-            info => State::of(&info?).map(Some),
+            info => info.map(Some),
         }
     }
 

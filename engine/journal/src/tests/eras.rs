@@ -2,14 +2,19 @@
 
 use crate::{
     AppendError, Clock, ERA_BYTES, Journal, MemoryJournal, Sequencer, SqliteJournal, Submission, audit,
-    testing::{Folder, PARTITION, Witness, register, run, start},
+    testing::{Dice, Folder, PARTITION, Witness, register, run, start},
 };
 use arena_schema::{
     Event,
     id::{Era, RecordNumber},
     record::{RecordView, closes_era},
 };
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 const SMALL: u64 = 4_096;
 
@@ -125,4 +130,51 @@ fn what_an_archived_era_had_is_said_to_be_archived() {
     assert!(refused.to_string().contains(&words), "{refused}");
     let unfit = crate::testing::played(1, 1).remove(0).0;
     assert!(matches!(folder.journal().append(&unfit, &[]), Err(AppendError::Fenced { .. })));
+}
+
+/// The folder of a journal that a process of its own is to write until it is killed.
+const WRITES: &str = "ARENA_TESTS_ERAS_FOLDER";
+const KILLS: u64 = 24;
+/// Two or three records a file.
+const TINY: u64 = 9_000;
+
+#[test]
+fn a_process_that_writes_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(WRITES) else { return };
+    let path = SqliteJournal::path_in(folder.as_ref(), PARTITION, Era(1));
+    let journal = SqliteJournal::open(&path).unwrap().with_era_bytes(TINY);
+    let run = crate::vault::random::<1>()[0];
+    let begin = u64::from(u32::from_le_bytes(crate::vault::random()));
+    let sequencer = start(journal, run, Clock::System, &Witness::default()).unwrap();
+    println!("begun");
+    play(&sequencer, begin..u64::MAX);
+}
+
+#[test]
+fn killed_at_any_instant_around_the_ends_of_eras_a_journal_holds_and_goes_on() {
+    let folder = Folder::new();
+    let mut dice = Dice(crate::vault::random::<1>()[0].into());
+    let mut last = 0;
+    for kill in 0..KILLS {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "tests::eras::a_process_that_writes_until_it_is_killed"])
+            .env(WRITES, folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let begun = lines.any(|line| line.is_ok_and(|line| line.contains("begun")));
+        assert!(begun, "the process of kill {kill} does not begin");
+        std::thread::sleep(Duration::from_micros(dice.below(60_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut journal = folder.journal();
+        check_eras(&journal, 1);
+        let now = journal.last().unwrap().0;
+        assert!(now > last, "kill {kill}: {now} after {last}");
+        last = now;
+    }
+    let eras = eras(&folder.journal()).last().unwrap().0;
+    assert!(u64::from(eras) > KILLS, "{eras} eras in {last} records");
 }

@@ -5,7 +5,7 @@ use crate::{
     jetstream::{JetStreamJournal, Nats, NatsOptions},
     journal::Journal,
     nats_servers::{NatsServers, NatsSetup, left_out},
-    replicated::{Node, NodeOptions},
+    replicated::{Node, NodeOptions, mirror_in},
     testing::{agent_id, register},
 };
 use arena_schema::{
@@ -39,6 +39,10 @@ impl Bench {
     }
 
     fn node(&self, data: &Path, may_lead: bool, submits: bool) -> Node {
+        self.node_of_eras(data, may_lead, submits, crate::ERA_BYTES)
+    }
+
+    fn node_of_eras(&self, data: &Path, may_lead: bool, submits: bool, era_bytes_max: u64) -> Node {
         Node::start(NodeOptions {
             nats: self.nats(),
             partition: PARTITION,
@@ -49,7 +53,7 @@ impl Bench {
             behind: Vec::new(),
             may_lead,
             submits,
-            era_bytes_max: crate::ERA_BYTES,
+            era_bytes_max,
         })
         .unwrap()
     }
@@ -108,6 +112,40 @@ fn one_process_leads_and_submits_and_goes_on_after_a_stop() {
     }
     let report = bench.audit();
     assert_eq!(report.records, rows(data.path()));
+}
+
+#[test]
+fn over_the_end_of_an_era_leaders_followers_gateways_and_local_copies_go_on() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::new();
+    let folders: Vec<_> = (0..3).map(|_| TempDir::new().unwrap()).collect();
+    let node = |at: usize, may_lead| bench.node_of_eras(folders[at].path(), may_lead, !may_lead, 4_000);
+    let mut engines = vec![node(0, true), node(1, true)];
+    let gateway = node(2, false);
+    let producer = gateway.producer().unwrap();
+    let mut next = 0..;
+    for round in 0..3_usize {
+        for at in next.by_ref().take(40) {
+            assert!(registered(&bench.register(&producer, at), at));
+        }
+        // Whoever leads stops; the other goes on, and the one that stopped comes back from its own copy.
+        engines.remove(0).stop().unwrap();
+        engines.push(node(round % 2, true));
+    }
+    assert!(gateway.handle().state().era() > Era(5), "{:?}", gateway.handle().state().era());
+    gateway.stop().unwrap();
+    for engine in engines {
+        engine.stop().unwrap();
+    }
+    let report = bench.audit();
+    assert_eq!(report.records, rows(folders[0].path()).max(rows(folders[1].path())));
+    for folder in &folders {
+        let path = mirror_in(folder.path(), PARTITION);
+        let own = audit(SqliteJournal::open_reader(&path).unwrap().as_mut(), PARTITION, &[]).unwrap();
+        assert!(own.records <= report.records);
+    }
 }
 
 #[test]

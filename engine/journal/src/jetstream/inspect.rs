@@ -1,0 +1,90 @@
+//! A look at the server and at our streams on it, that changes nothing. What belongs here: what they say of themselves. What
+//! never does: whether that is good enough.
+
+use super::{
+    connection::{Failure, Nats},
+    eras,
+    streams::{State, Stream},
+};
+use arena_schema::id::{Era, Partition};
+use serde_json::{Value, json};
+
+/// A stream of the journal, as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamReport {
+    /// Its name.
+    pub name: String,
+    /// The sequence of its last message.
+    pub last: u64,
+    /// How many bytes it takes.
+    pub bytes: u64,
+    /// The operator's limit on that; none where there is none.
+    pub bytes_max: Option<u64>,
+    /// Whether it takes nothing any more: its era is closed.
+    pub sealed: bool,
+    /// The first setting that is not as it must be, in words.
+    pub strange: Option<String>,
+    /// How many servers keep it, and how many of them have all of it.
+    pub replicas: (u64, u64),
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NatsReport {
+    /// Our streams of this partition, era by era, the texts' last.
+    pub streams: Vec<StreamReport>,
+    /// The server's wall clock, as RFC 3339; none where it was not told.
+    pub time: Option<String>,
+}
+
+impl Nats {
+    /// Looks at JetStream and at the streams of a partition's journal.
+    ///
+    /// # Errors
+    /// JetStream is off, or does not answer, in words.
+    pub async fn inspect(&self, partition: Partition) -> Result<NatsReport, String> {
+        let said = |why: Failure| why.to_string();
+        self.api("INFO", &Value::Null).await.map_err(said)?;
+        let listed = eras::list(self, partition).await.map_err(said)?;
+        let mut streams: Vec<Stream> =
+            listed.into_iter().map(|era: Era| Stream::of_records(partition, era)).collect();
+        streams.push(Stream::of_texts(partition));
+        let mut report = NatsReport { streams: Vec::new(), time: None };
+        for stream in streams {
+            let Some(info) = stream.look(self).await.map_err(said)? else { continue };
+            let state = State::of(&info).map_err(said)?;
+            report.time = info.get("ts").and_then(Value::as_str).map(str::to_owned).or(report.time);
+            let config = info.get("config").unwrap_or(&Value::Null);
+            let bytes_max = config.get("max_bytes").and_then(Value::as_i64);
+            let peers =
+                info.pointer("/cluster/replicas").and_then(Value::as_array).cloned().unwrap_or_default();
+            let current = peers.iter().filter(|peer| peer["current"] == json!(true)).count() as u64;
+            report.streams.push(StreamReport {
+                name: stream.name.clone(),
+                last: state.last,
+                bytes: state.bytes,
+                bytes_max: bytes_max.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+                sealed: state.sealed,
+                strange: stream.find_strange(self.options().replicas, config),
+                replicas: (1 + peers.len() as u64, 1 + current),
+            });
+        }
+        Ok(report)
+    }
+
+    /// Whether as many servers as the settings' replicas would keep a stream: one is made in memory and deleted.
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub async fn try_replicas(&self) -> Result<(), String> {
+        let name = "ARENA_DOCTOR";
+        let config = json!({
+            "name": name, "subjects": ["arena.doctor"], "storage": "memory", "max_bytes": 1_024,
+            "num_replicas": self.options().replicas,
+        });
+        let made = self.api(&format!("STREAM.CREATE.{name}"), &config).await;
+        // What was not made cannot be deleted.
+        let _ = self.api(&format!("STREAM.DELETE.{name}"), &Value::Null).await;
+        made.map(|_| ()).map_err(|why| why.to_string())
+    }
+}
