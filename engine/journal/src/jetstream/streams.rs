@@ -103,6 +103,9 @@ impl Stream {
         "template_owner",
     ];
 
+    /// What is the operator's to set, and goes on from era to era.
+    const OPERATORS: [&str; 4] = ["max_bytes", "max_msgs", "placement", "compression"];
+
     /// The first setting that is not as it must be: its name, what is expected, what is there.
     pub(super) fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
         let says = |name: &str, expected: &str, found: &Value| {
@@ -124,11 +127,19 @@ impl Stream {
 
     /// Makes it where there is none, and checks its settings where there is one.
     pub(super) async fn open(&self, nats: &Nats) -> Result<(), JournalError> {
+        self.open_like(nats, &Value::Null).await
+    }
+
+    /// The same with the operator's own settings as another stream's configuration has them, where it is made.
+    pub(super) async fn open_like(&self, nats: &Nats, other: &Value) -> Result<(), JournalError> {
         let replicas = nats.options().replicas;
         let create = || async {
             let mut config: Map<String, Value> =
                 self.settings(replicas).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             config.insert("name".to_owned(), json!(self.name));
+            let operators =
+                Self::OPERATORS.into_iter().filter_map(|name| Some((name, other.get(name)?.clone())));
+            config.extend(operators.map(|(name, value)| (name.to_owned(), value)));
             nats.api(&format!("STREAM.CREATE.{}", self.name), &Value::Object(config)).await
         };
         let attempt = || async {
