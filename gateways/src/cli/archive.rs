@@ -24,8 +24,8 @@ pub(super) struct ArchiveArgs {
     /// The folder for the archives.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Remove each era that was archived and verified where it lived: its file, or on NATS its stream. A start needs a
-    /// snapshot behind them then, and who wants their records the archive.
+    /// Remove each era that was archived and verified where it lived: its file, or on NATS its stream (the texts' stream keeps
+    /// all texts). A start needs a snapshot behind them then, and who wants their records the archive.
     #[arg(long)]
     remove: bool,
     /// Print JSON.

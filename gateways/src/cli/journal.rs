@@ -48,6 +48,9 @@ pub(super) struct CopyArgs {
     /// Where to: a data folder, or the URL of a NATS server; nobody else may write there meanwhile.
     #[arg(long, value_name = "DIR|URL")]
     to: String,
+    /// A folder with eras of it that were archived; may be given again.
+    #[arg(long, value_name = "DIR")]
+    archive: Vec<PathBuf>,
     /// The settings' file; arena.toml where there is one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -71,7 +74,7 @@ const NOT_COPIED: &str =
 
 fn copy_journal(args: &CopyArgs) -> Result<ExitCode> {
     let config = args.config.as_deref();
-    let from = Stored::named(&args.from, config)?;
+    let from = Stored::named(&args.from, config, &args.archive)?;
     let mut reader = from.reader()?;
     let mut target = Target::named(&args.to, config)?;
     let mut progress = Progress::new("records", reader.last()?.unwrap_or_default().0);

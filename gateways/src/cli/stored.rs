@@ -118,12 +118,13 @@ impl Stored {
     ///
     /// # Errors
     /// As [`At::open`].
-    pub(super) fn named(text: &str, config: Option<&Path>) -> Result<Self> {
-        if is_url(text) {
-            on_nats(&load(config, &[Flag::new("--from", "nats.url", text)])?)
+    pub(super) fn named(text: &str, config: Option<&Path>, archives: &[PathBuf]) -> Result<Self> {
+        let stored = if is_url(text) {
+            on_nats(&load(config, &[Flag::new("--from", "nats.url", text)])?)?
         } else {
-            in_folder(Path::new(text))
-        }
+            in_folder(Path::new(text))?
+        };
+        Ok(Self { archives: archives.to_vec(), ..stored })
     }
 
     /// Reads it, and the archives that were given before it.

@@ -197,7 +197,10 @@ impl JetStreamJournal {
             return Err(self.records.error(&nats, "closed", &why));
         }
         self.records.seal(&nats).await?;
-        Stream::of_records(self.partition, era).open(&nats).await?;
+        let looked = insist(&nats, || self.records.look(&nats)).await;
+        let before = looked.map_err(|why| self.records.error(&nats, "read", &why))?.unwrap_or_default();
+        let before = before.get("config").cloned().unwrap_or_default();
+        Stream::of_records(self.partition, era).open_like(&nats, &before).await?;
         self.begin_era(era, first);
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Invariants:
 //! - A record's number is its message's sequence less one plus the number of the era's first, kept so by the sequence that
 //!   every publish expects to be the last.
+//! - A closed era's stream is sealed before the next one is made; a stream that is sealed ended with the record that closes it.
 //! - Texts are durable before the record that names them; a text that none names is nobody's, and is swept.
 //! - One record is in flight, and whether it is stored is asked of the stream's leader, never of a tail and never by a direct
 //!   get.

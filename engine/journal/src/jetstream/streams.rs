@@ -133,6 +133,9 @@ impl Stream {
         "template_owner",
     ];
 
+    /// What is the operator's to set, and goes on from era to era.
+    const OPERATORS: [&str; 4] = ["max_bytes", "max_msgs", "placement", "compression"];
+
     /// The first setting that is not as it must be, in words.
     pub(super) fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
         self.required(replicas).find_strange(config)
@@ -145,7 +148,15 @@ impl Stream {
 
     /// Makes it where there is none, and checks its settings where there is one.
     pub(super) async fn open(&self, nats: &Nats) -> Result<(), JournalError> {
-        self.required(nats.options().replicas).open(nats).await.map_err(|unfit| match unfit {
+        self.open_like(nats, &Value::Null).await
+    }
+
+    /// The same with the operator's own settings as another stream's configuration has them, where it is made.
+    pub(super) async fn open_like(&self, nats: &Nats, other: &Value) -> Result<(), JournalError> {
+        let operators =
+            Self::OPERATORS.into_iter().filter_map(|name| Some((name.to_owned(), other.get(name)?.clone())));
+        let required = self.required(nats.options().replicas);
+        required.open_with(nats, &operators.collect()).await.map_err(|unfit| match unfit {
             Unfit::Strange(why) => JournalError::Format { journal: nats.address(), why },
             Unfit::Failed(why) => self.error(nats, "opened", &why),
         })
@@ -246,10 +257,16 @@ impl Required<'_> {
 
     /// Makes it where there is none, and checks its settings where there is one.
     pub(super) async fn open(&self, nats: &Nats) -> Result<(), Unfit> {
+        self.open_with(nats, &Map::new()).await
+    }
+
+    /// The same with more settings where it is made, which are not looked at where it is there.
+    pub(super) async fn open_with(&self, nats: &Nats, more: &Map<String, Value>) -> Result<(), Unfit> {
         let create = || async {
             let mut config: Map<String, Value> =
                 self.settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
             config.insert("name".to_owned(), json!(self.name));
+            config.extend(more.clone());
             nats.api(&format!("STREAM.CREATE.{}", self.name), &Value::Object(config)).await
         };
         let attempt = || async {

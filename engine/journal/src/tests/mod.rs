@@ -1,6 +1,7 @@
 //! What must be true of this crate as a whole, apart from the contract of the stores.
 
 mod audit;
+mod copies;
 mod damage;
 mod data_dir;
 mod eras;

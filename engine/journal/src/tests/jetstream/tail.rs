@@ -255,6 +255,7 @@ fn a_crash_between_sealing_an_era_and_making_the_next_is_mended_and_a_strange_se
     for record in &first {
         journal.append(record, &[]).unwrap();
     }
+    super::setup::alter(&nats, STREAM, "max_bytes", json!(77_000_000));
     super::setup::alter(&nats, STREAM, "sealed", json!(true));
     let refused = journal.append(behind, &[]);
     assert!(matches!(refused, Err(crate::AppendError::Era { .. })), "{refused:?}");
@@ -263,6 +264,9 @@ fn a_crash_between_sealing_an_era_and_making_the_next_is_mended_and_a_strange_se
     journal.next_era(Era(2), behind.number()).unwrap();
     journal.append(behind, &[]).unwrap();
     assert_eq!(crate::testing::rows(&journal).len(), first.len() + 1);
+
+    let info = ask(&nats, "STREAM.INFO.ARENA_RECORDS_0_2", &json!({}));
+    assert_eq!(info["config"]["max_bytes"], 77_000_000, "the operator's limit goes on from era to era");
 
     // Sealed in the middle of an era, by whomever.
     super::setup::alter(&nats, "ARENA_RECORDS_0_2", "sealed", json!(true));
