@@ -212,6 +212,8 @@ impl Submitter {
         let _ = self.runtime.block_on(self.shared.ask(leave));
         self.shared.inbox.end();
         self.shared.numbered().open.clear();
+        self.shared.told.send_modify(|told| *told += 1);
+        self.shared.places.close();
         // It ends by the message of the stop.
         let _ = self.thread.join();
     }
@@ -307,8 +309,9 @@ async fn place_batch(shared: &Shared, mut first: u64) {
             reply = shared.ask(request) => match reply {
                 Some(Reply::Placed { .. }) => {
                     // The record is on its way; where it was lost on the way, asking again is a duplicate and does nothing.
+                    // Where this process was taken for gone before that record, it did nothing there.
                     let seen = async {
-                        while shared.numbered().open.contains_key(&first) {
+                        while shared.numbered().awaits(first, numbered_for) {
                             if told.changed().await.is_err() {
                                 return;
                             }
@@ -346,6 +349,11 @@ enum Next {
 }
 
 impl Numbered {
+    /// Whether a batch with this first number, sent under this number of the process, may still be answered.
+    fn awaits(&self, first: u64, sent_by: Option<ProducerId>) -> bool {
+        self.producer == sent_by && self.open.contains_key(&first)
+    }
+
     /// What to do about a batch. Where this process got another number since it was last asked for, it never acted under the
     /// old one, and gets numbers under the new one.
     fn request(&mut self, first: &mut u64, numbered_for: &mut Option<ProducerId>) -> Next {
