@@ -5,6 +5,7 @@ pub mod agent;
 #[path = "nats.rs"]
 pub mod nats;
 pub mod program;
+pub mod proxy;
 pub mod served;
 pub mod shared;
 

@@ -12,7 +12,8 @@ mod starting;
 
 use crate::records::{self, Reduced};
 use arena_journal::{
-    JetStreamJournal, Journal, Nats, NatsOptions, Reader, SqliteJournal, Visit, audit, replicated::mirror_in,
+    JetStreamJournal, Journal, Nats, NatsOptions, Reader, SqliteJournal, Visit, audit,
+    replicated::{LEASES, mirror_in},
 };
 use arena_schema::{
     Event,
@@ -21,13 +22,14 @@ use arena_schema::{
 use arena_tests::{
     ServeOptions, Served,
     nats::{NatsServers, NatsSetup},
-    served::{PATIENCE, client, poll, poll_async},
+    served::{PATIENCE, binary, client, poll, poll_async},
 };
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -136,6 +138,16 @@ impl Site {
         assert_eq!(answer["error"], Value::Null, "{answer}");
     }
 
+    /// The record that the last leader knew to be stored, as it stands beside the lease.
+    fn lease_mark(&self) -> Option<u64> {
+        self.journal(|nats, _| {
+            let read =
+                async { nats.jetstream().get_key_value(LEASES).await.ok()?.get("leader.0").await.ok()? };
+            let value = nats.runtime().block_on(read)?;
+            std::str::from_utf8(&value).ok()?.split(' ').nth(1)?.parse().ok()
+        })
+    }
+
     /// What must hold whatever happened; all processes have ended. Gives the records.
     #[track_caller]
     fn judge(&self) -> Vec<Reduced> {
@@ -153,6 +165,33 @@ impl Site {
         assert_epochs(&records);
         records
     }
+}
+
+/// The same process without a hand on it.
+fn command(options: &ServeOptions) -> Command {
+    let mut command = Command::new(binary());
+    command.args(["serve", "--dev", "--listen", "127.0.0.1:0", "--data"]).arg(options.data.as_ref().unwrap());
+    command.args(&options.flags).envs(options.variables.iter().cloned()).env("NO_COLOR", "1");
+    command.current_dir(std::env::temp_dir()).stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+/// What a process says that ends by itself, and not in order.
+#[track_caller]
+fn refused(options: &ServeOptions) -> String {
+    let mut child = command(options).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > PATIENCE {
+            let _ = child.kill();
+            break;
+        }
+        poll();
+    }
+    let output = child.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code().is_some_and(|code| code != 0), "{}: {words}", output.status);
+    words
 }
 
 /// A key that others may read is refused.

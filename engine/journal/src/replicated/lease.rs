@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 pub const LEASE: Duration = Duration::from_millis(2_500);
 /// How long before its lease's end a leader falls silent; and how old an answer about the journal's position may be.
 pub const MARGIN: Duration = Duration::from_millis(500);
-/// How often a leader renews, and how often the others look.
+/// How often a leader renews.
 pub(super) const RENEWAL: Duration = Duration::from_millis(400);
+/// How often the others look whether it is free: one that was given up is taken at once.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// How long one request to the bucket may take.
 const REQUEST_WAIT: Duration = Duration::from_millis(900);
 

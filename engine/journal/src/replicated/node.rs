@@ -2,7 +2,7 @@
 //! announces itself, and appends until it is deposed. Then it follows again.
 
 use super::{
-    lease::{Held, LeadMark, Lease, LeaseError, MARGIN, RENEWAL},
+    lease::{Held, LOOK, LeadMark, Lease, LeaseError, MARGIN, RENEWAL},
     mirror::{Joined, Mirror, record_in},
     service::Service,
     submitter::{self, Submitter, ask},
@@ -413,7 +413,7 @@ async fn keep(
             // Where nobody can say it any more, the process ends too.
             _ = ending.wait_for(|ending| *ending) => true,
             Ok(_) = resigned.wait_for(|resigned| *resigned >= term) => false,
-            () = tokio::time::sleep(RENEWAL) => continue,
+            () = tokio::time::sleep(if held.is_some() { RENEWAL } else { LOOK }) => continue,
         };
         shown.send_replace(None);
         if held.is_some()
@@ -455,9 +455,10 @@ async fn remembers(kept: &mut Kept, mark: LeadMark) -> Result<bool, String> {
         return Ok(true);
     }
     let own = kept.mark();
+    let name = kept.journal.name();
     let other = |hash: Hash| {
         format!(
-            "the last leader knew record {} with the hash {}, the journal has it with the hash {hash}",
+            "the journal {name} is refused: its last leader knew record {} with the hash {}, it has it with the hash {hash}",
             mark.number, mark.hash
         )
     };
@@ -472,8 +473,11 @@ async fn remembers(kept: &mut Kept, mark: LeadMark) -> Result<bool, String> {
     }
     match kept.journal.end().await {
         Ok(last) if kept.short.lasts(last < mark.number) => Err(format!(
-            "the last leader knew record {} (hash {}), the stream ends at record {last}: it was cut short",
-            mark.number, mark.hash
+            "the journal {} is refused: its last leader knew record {} (hash {}), the stream ends at record {last}: it was \
+             cut short",
+            kept.journal.name(),
+            mark.number,
+            mark.hash
         )),
         _ => Ok(false),
     }

@@ -40,6 +40,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 const GATEWAY_RENEWAL: Duration = Duration::from_millis(1_500);
 /// How long before its lease's end a gateway begins nothing any more.
 const PRESENCE_MARGIN: Duration = Duration::from_secs(1);
+/// How long a start waits for a leader before it says so: longer than a takeover.
+const LEADER_WAIT: Duration = Duration::from_secs(4);
 /// How far numbers may run ahead of the oldest that is unanswered, well within the engine's window.
 const AHEAD_MAX: u64 = arena_engine::WINDOW / 2;
 
@@ -180,8 +182,16 @@ impl Submitter {
                 let _ = told.changed().await;
             }
         };
+        let waits = async {
+            tokio::time::sleep(LEADER_WAIT).await;
+            tracing::warn!(
+                "no engine leads: this gateway waits for one (a process with --role engine or all, on the same NATS)"
+            );
+            std::future::pending().await
+        };
         tokio::select! {
             () = known => Ok(()),
+            () = waits => Ok(()),
             why = stopped.wait_for(Option::is_some) => Err(match why {
                 Ok(why) => why.clone().unwrap_or_default(),
                 Err(gone) => gone.to_string(),
