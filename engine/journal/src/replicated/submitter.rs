@@ -7,7 +7,7 @@ use super::{
     wire::{Reply, Request},
 };
 use crate::{
-    sequencer::{Answered, Followed, Follower, Inbox, Message, Producer, Waiter},
+    sequencer::{Answered, Followed, Follower, Inbox, Limits, Message, Producer, Waiter},
     texts::encode_texts,
     vault::random,
 };
@@ -123,7 +123,7 @@ pub(crate) struct Outcomes {
 /// The two ends, before the process follows any record.
 pub(crate) fn prepare(client: &Client, partition: Partition) -> (Outcomes, Prepared) {
     let (queue, messages) = mpsc::channel();
-    let inbox = Inbox::new(queue);
+    let inbox = Inbox::new(queue).within(Limits::REQUEST);
     let (lease, held) = watch::channel(None);
     let shared = Arc::new(Shared {
         partition,
