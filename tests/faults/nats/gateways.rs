@@ -7,6 +7,7 @@ use arena_tests::{
     Registered, Served,
     agent::{Seen, read_request},
     nats::left_out,
+    proxy::Proxy,
     served::PATIENCE,
 };
 use serde_json::{Value, json};
@@ -21,9 +22,9 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 
-/// 1,000 in a release build; a debug build that shares its machine plays so many in a minute.
-const MATCHES: usize = if cfg!(debug_assertions) { 300 } else { 1_000 };
+const MATCHES: usize = 1_000;
 const AGENTS: usize = 60;
+const DEADLINE_MS: u32 = 10_000;
 /// Longer than a gateway's lease.
 const ASLEEP: Duration = Duration::from_secs(10);
 
@@ -46,7 +47,8 @@ struct Memory {
     strikes: u64,
 }
 
-/// Many agents behind one listener, told apart by their paths. Each thinks a moment, and notices when who asked is gone.
+/// Many agents behind one listener, told apart by their numbers. The even ones think for one time and the odd ones for another,
+/// and all notice when who asked is gone.
 struct Agents {
     url: String,
     memory: Arc<Mutex<Memory>>,
@@ -54,7 +56,7 @@ struct Agents {
 }
 
 impl Agents {
-    async fn start(think: Duration) -> Self {
+    async fn start(think: [Duration; 2]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let memory = Arc::<Mutex<Memory>>::default();
@@ -87,7 +89,7 @@ impl Drop for Agents {
     }
 }
 
-async fn converse(mut stream: TcpStream, memory: Arc<Mutex<Memory>>, think: Duration) {
+async fn converse(mut stream: TcpStream, memory: Arc<Mutex<Memory>>, think: [Duration; 2]) {
     while let Some(Seen { head, body, .. }) = read_request(&mut stream).await {
         let agent = head.split(' ').nth(1).unwrap_or_default().to_owned();
         let text = |key: &str| body[key].as_str().unwrap_or_default().to_owned();
@@ -105,7 +107,8 @@ async fn converse(mut stream: TcpStream, memory: Arc<Mutex<Memory>>, think: Dura
             let asked = Asked { gateway, nonce: text("nonce"), at: Instant::now(), answered: false };
             memory.asked.entry(key.clone()).or_default().push(asked);
         }
-        let gone = tokio::time::timeout(think, stream.read_u8()).await.is_ok();
+        let odd = usize::from(agent.ends_with(['1', '3', '5', '7', '9']));
+        let gone = tokio::time::timeout(think[odd], stream.read_u8()).await.is_ok();
         {
             let mut memory = memory.lock().unwrap();
             *memory.open.entry(agent).or_default() -= 1;
@@ -137,7 +140,12 @@ async fn register(agents: &Agents, gateways: [&Served; 2], count: usize) -> Vec<
 }
 
 /// Opens matches between them, through one gateway and the other; gives their ids.
-async fn open(registered: &[Registered], gateways: [&Served; 2], count: usize) -> Vec<String> {
+async fn open(
+    registered: &[Registered],
+    gateways: [&Served; 2],
+    count: usize,
+    deadline_ms: u32,
+) -> Vec<String> {
     let mut opening = JoinSet::new();
     for own in 0..8 {
         let urls = gateways.map(|gateway| gateway.url.clone());
@@ -148,7 +156,8 @@ async fn open(registered: &[Registered], gateways: [&Served; 2], count: usize) -
             for at in (own..count).step_by(8) {
                 let first = &registered[at % registered.len()];
                 let other = &registered[(at + 1 + at / registered.len()) % registered.len()];
-                let body = json!({"game": "connect4", "opponent": other.slug}).to_string();
+                let body = json!({"game": "connect4", "opponent": other.slug, "deadline_ms": deadline_ms});
+                let body = body.to_string();
                 let request = || {
                     http.post(format!("{}/api/v1/matches", urls[at % 2]))
                         .bearer_auth(&first.api_key)
@@ -187,6 +196,12 @@ fn assert_ended(records: &[Reduced], matches: usize) {
     assert_nobody_paid(records);
 }
 
+/// How many facts were refused because their turns were another's.
+fn late_facts(records: &[Reduced]) -> usize {
+    let late = |event: &&Event| matches!(event, Event::Rejected(Rejection::StaleAttempt));
+    records.iter().flat_map(|record| &record.events).filter(late).count()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_gateways_turns_are_asked_once_more_by_the_other_and_no_others_are() {
     if left_out() {
@@ -194,10 +209,10 @@ async fn a_killed_gateways_turns_are_asked_once_more_by_the_other_and_no_others_
     }
     let site = Site::one();
     let [engine, one, two] = site.serve_all([("e1", "engine"), ("g1", "gateway"), ("g2", "gateway")]);
-    let agents = Agents::start(Duration::from_millis(25)).await;
+    let agents = Agents::start([Duration::from_millis(25); 2]).await;
     let registered = register(&agents, [&one, &two], AGENTS).await;
     let begun = Instant::now();
-    let ids = open(&registered, [&one, &two], MATCHES).await;
+    let ids = open(&registered, [&one, &two], MATCHES, DEADLINE_MS).await;
     println!("{MATCHES} matches opened after {:?}, {} turns asked", begun.elapsed(), agents.memory().count);
     let busy = agents.memory().count + 100;
     agents.until_asked(busy).await;
@@ -231,9 +246,9 @@ async fn a_gateway_that_slept_until_its_homes_had_moved_changes_nothing_when_it_
     }
     let site = Site::one();
     let [engine, one, two] = site.serve_all([("e1", "engine"), ("g1", "gateway"), ("g2", "gateway")]);
-    let agents = Agents::start(Duration::from_millis(150)).await;
+    let agents = Agents::start([Duration::from_millis(150); 2]).await;
     let registered = register(&agents, [&one, &two], 12).await;
-    let ids = open(&registered, [&one, &two], 24).await;
+    let ids = open(&registered, [&one, &two], 24, DEADLINE_MS).await;
     let busy = agents.memory().count + 10;
     agents.until_asked(busy).await;
     let slept = Instant::now();
@@ -243,24 +258,73 @@ async fn a_gateway_that_slept_until_its_homes_had_moved_changes_nothing_when_it_
     finished(&two, &ids).await;
     // It is back, and asks and answers as before.
     wait_until("its new number", || one.log().contains("taken for gone"));
-    let more = open(&registered, [&one, &two], 12).await;
+    let more = open(&registered, [&one, &two], 12, DEADLINE_MS).await;
     finished(&one, &more).await;
     assert_eq!(agents.memory().strikes, 0);
     one.stop();
     stop_all(two, vec![engine]);
     let records = site.judge();
     assert_ended(&records, ids.len() + more.len());
-    let refused = records.iter().flat_map(|record| &record.events).filter_map(|event| match event {
-        Event::Rejected(rejection) => Some(*rejection),
-        _ => None,
-    });
-    let mut late = 0;
-    for rejection in refused {
-        use Rejection::{Expired, Gone, StaleAttempt, StalePly};
-        if matches!(rejection, StaleAttempt | StalePly | Gone | Expired) {
-            late += 1;
-        }
+    println!("{} facts came late and were refused", late_facts(&records));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_gateway_slept_through_is_not_its_agents_time() {
+    if left_out() {
+        return;
     }
+    let site = Site::one();
+    let [engine, one] = site.serve_all([("e1", "engine"), ("g1", "gateway")]);
+    let agents = Agents::start([Duration::from_millis(300); 2]).await;
+    let registered = register(&agents, [&one, &one], 8).await;
+    let ids = open(&registered, [&one, &one], 8, 1_500).await;
+    for _ in 0..2 {
+        let busy = agents.memory().count + 4;
+        agents.until_asked(busy).await;
+        // Longer than the deadline, and shorter than the lease.
+        let slept = Instant::now();
+        one.signal("STOP");
+        wait_until("the end of the nap", || slept.elapsed() > Duration::from_millis(2_800));
+        one.signal("CONT");
+    }
+    finished(&one, &ids).await;
+    assert!(!one.log().contains("taken for gone:"), "{}", one.log());
+    assert_eq!(agents.memory().overlaps, Vec::<String>::new());
+    stop_all(one, vec![engine]);
+    assert_ended(&site.judge(), ids.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_that_is_cut_off_lets_go_of_its_agents_before_another_asks_them() {
+    if left_out() {
+        return;
+    }
+    let site = Site::one();
+    let proxy = Proxy::before(site.servers.nodes[0].address());
+    let [engine, two] = site.serve_all([("e1", "engine"), ("g2", "gateway")]);
+    let one = Served::with(site.options("g1", "gateway", &proxy.url()));
+    // Some answer while it is cut off; the others think longer than it takes until another asks.
+    let agents = Agents::start([Duration::from_millis(2_000), Duration::from_millis(7_500)]).await;
+    let registered = register(&agents, [&one, &two], 32).await;
+    let ids = open(&registered, [&one, &two], 32, 20_000).await;
+    agents.until_asked(32).await;
+    proxy.cut(true);
+    let again = || agents.memory().asked.values().filter(|asked| asked.len() > 1).count();
+    wait_until("the other's requests", || again() > 1);
+    proxy.open();
+    wait_until("its new number", || one.log().contains("taken for gone:"));
+    println!("{} of {} turns asked again", again(), agents.memory().asked.len());
+    {
+        let memory = agents.memory();
+        assert_eq!(memory.overlaps, Vec::<String>::new(), "an agent has one request open");
+        assert_eq!((memory.strikes, ids.len()), (0, 32));
+    }
+    // What came of its turns while it was cut off is taken down, and refused.
+    one.stop();
+    stop_all(two, vec![engine]);
+    let records = site.judge();
+    assert_nobody_paid(&records);
+    let late = late_facts(&records);
     println!("{late} facts came late and were refused");
-    assert!(late > 0, "nothing was open when it fell asleep: too little to prove anything");
+    assert!(late > 0, "nobody answered while it was cut off: too little to prove anything");
 }

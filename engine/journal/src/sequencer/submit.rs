@@ -393,12 +393,26 @@ impl Producer {
         Self { lease: Some(lease), ..self }
     }
 
-    /// Waits until this process is surely taken for present: what it is home to is no other's then. An embedded one always is.
+    /// Waits until this process is surely taken for present (see [`Producer::is_absent`]): what it is home to is no other's then. An embedded one always is.
     pub async fn is_present(&self) {
         let Some(mut lease) = self.lease.clone() else { return };
         while lease.borrow_and_update().is_none_or(|until| until <= Instant::now()) {
             if lease.changed().await.is_err() {
                 return std::future::pending().await;
+            }
+        }
+    }
+
+    /// Waits until this process may be taken for gone: what it is home to may be another's then. An embedded one never is.
+    pub async fn is_absent(&self) {
+        let Some(mut lease) = self.lease.clone() else { return std::future::pending().await };
+        loop {
+            let Some(until) = *lease.borrow_and_update() else { return };
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(until.into()) => return,
+                // Where its other end is gone the process ends.
+                renewed = lease.changed() => if renewed.is_err() { return },
             }
         }
     }
