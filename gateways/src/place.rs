@@ -139,10 +139,10 @@ impl Place {
                     incarnation: Incarnation(random()),
                     followers,
                 };
-                Ok(Taking::Alone(match &snapshots {
+                Ok(Taking::Alone(Box::new(match &snapshots {
                     Some(snapshots) => Sequencer::start_from(journal, snapshots, options)?,
                     None => Sequencer::start(journal, options)?,
-                }))
+                })))
             }
             Self::Shared { nats, data, role } => {
                 let node = Node::start(NodeOptions {
@@ -156,7 +156,7 @@ impl Place {
                     may_lead: role != Role::Gateway,
                     submits: role != Role::Engine,
                 })?;
-                Ok(Taking::Part(node))
+                Ok(Taking::Part(Box::new(node)))
             }
         }
     }
@@ -165,9 +165,9 @@ impl Place {
 /// How a process takes part in its journal.
 pub(crate) enum Taking {
     /// It alone writes.
-    Alone(Sequencer),
+    Alone(Box<Sequencer>),
     /// With others.
-    Part(Node),
+    Part(Box<Node>),
 }
 
 impl Taking {

@@ -39,8 +39,8 @@ impl Proxy {
     /// # Panics
     /// Where there is no free port.
     pub fn before(server: String) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("it is bound").port();
         let shared = Arc::new(Shared {
             server,
             swallows: AtomicBool::new(false),
@@ -103,15 +103,21 @@ impl Shared {
                 return;
             }
             let Ok(client) = client else { continue };
-            let mut open = self.open.lock().unwrap();
+            let mut open = self.open.lock().expect("no test panics with it");
             if self.closed.load(Ordering::SeqCst) {
                 continue;
             }
             let Ok(server) = TcpStream::connect(&self.server) else { continue };
-            open.extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+            open.extend([
+                client.try_clone().expect("there is a descriptor"),
+                server.try_clone().expect("there is a descriptor"),
+            ]);
             drop(open);
-            let (this, from, to) =
-                (Arc::clone(self), client.try_clone().unwrap(), server.try_clone().unwrap());
+            let (this, from, to) = (
+                Arc::clone(self),
+                client.try_clone().expect("there is a descriptor"),
+                server.try_clone().expect("there is a descriptor"),
+            );
             thread::spawn(move || this.pass(from, to, Self::client_says));
             let this = Arc::clone(self);
             thread::spawn(move || this.pass(server, client, Self::server_says));
@@ -135,7 +141,10 @@ impl Shared {
 
     fn client_says(&self, server: &mut TcpStream, bytes: &[u8]) -> bool {
         let less = |left: usize| Some(left.saturating_sub(bytes.len()));
-        let left = self.passes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).unwrap();
+        let left = self
+            .passes
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+            .expect("it always gives a number");
         if left > bytes.len() {
             return server.write_all(bytes).is_ok();
         }
@@ -146,7 +155,7 @@ impl Shared {
     }
 
     fn cut(&self) {
-        for stream in self.open.lock().unwrap().drain(..) {
+        for stream in self.open.lock().expect("no test panics with it").drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }

@@ -304,7 +304,7 @@ async fn a_gateway_that_is_cut_off_lets_go_of_its_agents_before_another_asks_the
     let [engine, two] = site.serve_all([("e1", "engine"), ("g2", "gateway")]);
     let one = Served::with(site.options("g1", "gateway", &proxy.url()));
     // Some answer while it is cut off; the others think longer than it takes until another asks.
-    let agents = Agents::start([Duration::from_millis(2_000), Duration::from_millis(7_500)]).await;
+    let agents = Agents::start([Duration::from_secs(2), Duration::from_millis(7_500)]).await;
     let registered = register(&agents, [&one, &two], 32).await;
     let ids = open(&registered, [&one, &two], 32, 20_000).await;
     agents.until_asked(32).await;

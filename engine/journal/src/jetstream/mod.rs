@@ -93,6 +93,7 @@ impl JetStreamJournal {
     }
 
     /// Another writer of the same era, which ends its own appends.
+    #[must_use]
     pub fn another(&self) -> Self {
         Self {
             nats: self.nats.clone(),

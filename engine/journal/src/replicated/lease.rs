@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 pub const LEASE: Duration = Duration::from_millis(2_500);
 /// How long before its lease's end a leader falls silent; and how old an answer about the journal's position may be.
 pub const MARGIN: Duration = Duration::from_millis(500);
+/// How long after it began a renewal a leader may lead.
+const LED: Duration = LEASE.saturating_sub(MARGIN);
 /// How often a leader renews.
 pub(super) const RENEWAL: Duration = Duration::from_millis(400);
 /// How often the others look whether it is free: one that was given up is taken at once.
@@ -183,7 +185,7 @@ impl Lease {
         self.holds = written.then(|| {
             let term = self.holds.map_or(self.terms + 1, |held| held.term);
             self.terms = term;
-            Held { until: begun + LEASE - MARGIN, term }
+            Held { until: begun + LED, term }
         });
         Ok(written)
     }

@@ -182,7 +182,7 @@ impl Node {
 
         let replica = Replica::start(state, followers)?;
         let asker = Asker::start(&nats, partition, replica.position.clone());
-        let handle = Handle::new(&replica, Mover::Asks(asker.clone()));
+        let handle = Handle::new(&replica, Mover::Asks(Box::new(asker.clone())));
         let stopping = Arc::new(AtomicBool::new(false));
         let leadership = if may_lead {
             let incarnation = Incarnation(random());

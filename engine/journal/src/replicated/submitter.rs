@@ -40,6 +40,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 const GATEWAY_RENEWAL: Duration = Duration::from_millis(1_500);
 /// How long before its lease's end a gateway begins nothing any more.
 const PRESENCE_MARGIN: Duration = Duration::from_secs(1);
+/// How long after it began a renewal a gateway is surely taken for present.
+const PRESENCE: Duration = GATEWAY_LEASE.saturating_sub(PRESENCE_MARGIN);
 /// How long a start waits for a leader before it says so: longer than a takeover.
 const LEADER_WAIT: Duration = Duration::from_secs(4);
 /// How far numbers may run ahead of the oldest that is unanswered, well within the engine's window.
@@ -187,7 +189,7 @@ impl Submitter {
             tracing::warn!(
                 "no engine leads: this gateway waits for one (a process with --role engine or all, on the same NATS)"
             );
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = known => Ok(()),
@@ -245,11 +247,11 @@ async fn renew(shared: Arc<Shared>) {
         let begun = Instant::now();
         let pause = match shared.ask(Bytes::from(request.encode())).await {
             Some(Reply::Renewed) => {
-                shared.lease.send_replace(Some(begun + GATEWAY_LEASE - PRESENCE_MARGIN));
+                shared.lease.send_replace(Some(begun + PRESENCE));
                 GATEWAY_RENEWAL
             }
-            // Its number, or that it is gone, comes with the records.
-            Some(Reply::Announced { .. }) => PAUSE,
+            // Its number comes with the records. Without an answer it asks again, perhaps another leader.
+            Some(Reply::Announced { .. }) | None => PAUSE,
             Some(Reply::Gone) => {
                 shared.lease.send_replace(None);
                 GATEWAY_RENEWAL / 3
@@ -258,7 +260,6 @@ async fn renew(shared: Arc<Shared>) {
                 tracing::warn!(?other, "a leader does not take this gateway");
                 GATEWAY_RENEWAL / 3
             }
-            None => PAUSE,
         };
         // Whether it has a number changes with the records, and there is something to say then.
         let changed =

@@ -310,8 +310,9 @@ impl Appender {
         let record = EncodedRecord::seal(&header, &commands);
         self.sent.store(header.number.0, Ordering::SeqCst);
         self.journal.append(&record, &texts).map_err(|why| match why {
-            AppendError::Fenced { .. } if self.shared => End::Deposed(why.to_string()),
-            AppendError::Unknown { .. } if self.shared => End::Deposed(why.to_string()),
+            AppendError::Fenced { .. } | AppendError::Unknown { .. } if self.shared => {
+                End::Deposed(why.to_string())
+            }
             _ => End::Failed(why.to_string()),
         })?;
         self.last = header.number;

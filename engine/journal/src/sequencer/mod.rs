@@ -169,7 +169,7 @@ pub(crate) enum Mover {
     /// This process's appender.
     Own(Inbox),
     /// Whoever leads.
-    Asks(Asker),
+    Asks(Box<Asker>),
 }
 
 impl Sequencer {

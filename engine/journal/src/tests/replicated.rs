@@ -1,12 +1,10 @@
 //! Several processes' worth of nodes on one real server.
 
-#[path = "../../../../tests/harness/nats.rs"]
-mod nats;
-
 use crate::{
     AuditReport, Clock, Outcome, Producer, SqliteJournal, Submission, SubmitError, audit,
     jetstream::{JetStreamJournal, Nats, NatsOptions},
     journal::Journal,
+    nats_servers::{NatsServers, NatsSetup, left_out},
     replicated::{Node, NodeOptions},
     testing::{Dice, agent_id, register, sealed_text},
 };
@@ -15,7 +13,6 @@ use arena_schema::{
     command::registry::RegisterAgent,
     id::{Era, Partition, RecordNumber},
 };
-use nats::{NatsServers, NatsSetup};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -92,7 +89,7 @@ fn rows(data: &Path) -> u64 {
 
 #[test]
 fn one_process_leads_and_submits_and_goes_on_after_a_stop() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -115,7 +112,7 @@ fn one_process_leads_and_submits_and_goes_on_after_a_stop() {
 
 #[test]
 fn a_gateway_submits_to_whoever_leads_and_both_have_the_same() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -140,7 +137,7 @@ fn a_gateway_submits_to_whoever_leads_and_both_have_the_same() {
 
 #[test]
 fn when_the_leader_stops_another_takes_over_and_every_command_acts_once() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -177,7 +174,7 @@ fn when_the_leader_stops_another_takes_over_and_every_command_acts_once() {
 
 #[test]
 fn what_waited_for_a_leader_is_placed_however_much_it_is_and_acts_once() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
