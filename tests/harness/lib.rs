@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod nats;
 pub mod program;
+pub mod proxy;
 pub mod served;
 pub mod shared;
 

@@ -61,6 +61,7 @@ pub struct NatsNode {
     monitor_port: u16,
     config: PathBuf,
     log: PathBuf,
+    store: PathBuf,
     running: Option<Running>,
 }
 
@@ -209,6 +210,11 @@ impl NatsNode {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Where it keeps what its streams have.
+    pub fn store(&self) -> &Path {
+        &self.store
+    }
+
     /// Whether it was started and not ended by us.
     pub fn runs(&self) -> bool {
         self.running.is_some()
@@ -350,7 +356,7 @@ fn configure(folder: &Path, count: usize, setup: &NatsSetup) -> Vec<NatsNode> {
                 setup.extra
             );
             fs::write(&config, text).expect("the folder takes a file");
-            NatsNode { name, port, monitor_port, config, log, running: None }
+            NatsNode { name, port, monitor_port, config, log, store, running: None }
         })
         .collect()
 }

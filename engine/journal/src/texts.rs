@@ -94,10 +94,13 @@ pub enum TextError {
     Vault(#[from] VaultError),
 }
 
+/// What stands before each text's sealed bytes.
+pub(crate) const TEXT_HEAD_BYTES: usize = 86;
+
 /// Appends texts as a row or a message holds them: each the owner's kind (u16) and id (16 bytes), the commitment (32), the
 /// BLAKE3 of the sealed bytes (32), their length (u32) and they themselves; numbers are little-endian.
 pub fn encode_texts(texts: &[SealedText]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(texts.iter().map(|text| 86 + text.sealed.len()).sum());
+    let mut bytes = Vec::with_capacity(texts.iter().map(|text| TEXT_HEAD_BYTES + text.sealed.len()).sum());
     for text in texts {
         bytes.extend_from_slice(&text.owner.code().to_le_bytes());
         bytes.extend_from_slice(text.owner.id());

@@ -37,7 +37,7 @@ use crate::{
 pub(crate) use appender::{End, Lead, LeadOptions};
 pub(crate) use reducer::{Durable, Replica};
 pub(crate) use start::{Source, replay};
-pub(crate) use submit::{Inbox, Message, Waiter};
+pub(crate) use submit::{Inbox, Limits, Message, Waiter};
 
 /// What became of a command, and where that stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

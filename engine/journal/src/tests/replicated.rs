@@ -1,15 +1,16 @@
 //! Several processes' worth of nodes on one real server.
 
 use crate::{
-    AuditReport, Clock, Outcome, Producer, SqliteJournal, Submission, audit,
+    AuditReport, Clock, Outcome, Producer, SqliteJournal, Submission, SubmitError, audit,
     jetstream::{JetStreamJournal, Nats, NatsOptions},
     journal::Journal,
     nats_servers::{NatsServers, NatsSetup, left_out},
     replicated::{Node, NodeOptions, mirror_in},
-    testing::{agent_id, register},
+    testing::{Dice, agent_id, register, sealed_text},
 };
 use arena_schema::{
     Event,
+    command::registry::RegisterAgent,
     id::{Era, Partition, RecordNumber},
 };
 use std::{
@@ -208,4 +209,39 @@ fn when_the_leader_stops_another_takes_over_and_every_command_acts_once() {
         engine.stop().unwrap();
     }
     bench.audit();
+}
+
+#[test]
+fn what_waited_for_a_leader_is_placed_however_much_it_is_and_acts_once() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::new();
+    let folders: Vec<_> = (0..2).map(|_| TempDir::new().unwrap()).collect();
+    let engine = bench.node(folders[0].path(), true, false);
+    let gateway = bench.node(folders[1].path(), false, true);
+    let producer = gateway.producer().unwrap();
+    engine.stop().unwrap();
+    // More than a server takes in one message.
+    let mut dice = Dice(1);
+    let pending: Vec<_> = (0..1_000)
+        .map(|at| {
+            let (name, text) = sealed_text(agent_id(at), 3_000, &mut dice);
+            let submission = Submission::new(RegisterAgent { name: Some(name), ..register(at) });
+            (at, producer.try_submit(vec![submission.with_text(text)]).unwrap())
+        })
+        .collect();
+    let (_, text) = sealed_text(agent_id(0), 1_000_000, &mut dice);
+    let large = producer.try_submit(vec![Submission::new(register(0)).with_text(text)]);
+    assert!(matches!(large, Err(SubmitError::TooLarge)), "what fits into no request is refused at once");
+    let engine = bench.node(folders[0].path(), true, false);
+    bench.runtime.block_on(async {
+        for (at, one) in pending {
+            let outcome = tokio::time::timeout(PATIENCE, one.outcome()).await.expect("it is placed").unwrap();
+            assert!(registered(&outcome, at), "{outcome:?}");
+        }
+    });
+    gateway.stop().unwrap();
+    engine.stop().unwrap();
+    assert_eq!(bench.audit().texts, 1_000);
 }

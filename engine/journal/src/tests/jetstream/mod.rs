@@ -1,6 +1,7 @@
 //! The journal on real NATS servers, and on connections that lose what was said.
 
 mod contract;
+#[path = "../../../../../tests/harness/proxy.rs"]
 pub(super) mod proxy;
 mod restart;
 mod sequencer;
