@@ -15,7 +15,7 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use arena_journal::{
     Clock, DataDir, FolderSnapshots, Handle, Producer, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
-    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker,
+    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker, vault::VAULT_BUCKET,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
@@ -33,6 +33,10 @@ use tokio::{sync::watch, task::JoinHandle};
 
 /// How long a read waits until a view has what its caller wrote; then 503.
 const READ_WAIT: Duration = Duration::from_secs(5);
+
+/// What lies in the vault and is not in the state is left alone for so long where processes share the vault: its command may be
+/// on its way through another.
+pub(crate) const ON_ITS_WAY: Duration = Duration::from_secs(3_600);
 
 /// The partition that this process writes.
 pub(crate) const PARTITION: Partition = Partition(0);
@@ -111,10 +115,8 @@ impl Arena {
         let (journal, maker) = starting.await??;
         let (handle, producer) = (journal.handle().clone(), journal.producer()?);
 
-        if !journal.is_shared() {
-            sweep(&vault, &handle)?;
-            answers.sweep(&handle)?;
-        }
+        sweep(&vault, &handle, journal.is_shared())?;
+        answers.sweep(&handle)?;
         let sweeper = tokio::spawn(expiries.sweep_each(answers.clone(), handle.clone()));
         let directory = Directory::new(views.clone(), egress.clone());
         let court = Court {
@@ -124,6 +126,7 @@ impl Arena {
             egress: egress.clone(),
             house: HousePool::start()?,
             directory: directory.clone(),
+            pulse: referee::Pulse::start(),
             public_url: public_url.clone(),
         };
         let (stopping, stop_seen) = watch::channel(false);
@@ -392,8 +395,10 @@ pub(crate) fn make_snapshots(folder: &Path, place: &Place) -> Option<SnapshotMak
         .ok()
 }
 
-/// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable.
-fn sweep(vault: &Vault, handle: &Handle) -> Result<()> {
+/// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable. One that
+/// is young may be on its way through another process. Where processes share the vault, keys beside a journal without any agent
+/// are another journal's, which was lost: `open_folder` says the same of a data folder.
+fn sweep(vault: &Vault, handle: &Handle, shared: bool) -> Result<()> {
     let known: std::collections::BTreeSet<String> = handle
         .state()
         .registry()
@@ -401,10 +406,21 @@ fn sweep(vault: &Vault, handle: &Handle) -> Result<()> {
         .iter()
         .map(|(_, _, agent)| TextOwner::Agent(agent.id).vault_name())
         .collect();
+    let mut strays = Vec::new();
     for name in vault.names("agent/")? {
-        if !known.contains(&name) {
-            vault.destroy(&name)?;
+        if !known.contains(&name) && vault.is_older_than(&name, ON_ITS_WAY)? {
+            strays.push(name);
         }
+    }
+    if shared && known.is_empty() && !strays.is_empty() {
+        bail!(
+            "the journal on NATS has no agent, but the bucket {VAULT_BUCKET} keeps the keys of agents that some journal \
+             has ({} of them): put the journal back, or delete the bucket to begin anew",
+            strays.len()
+        );
+    }
+    for name in strays {
+        vault.destroy(&name)?;
     }
     Ok(())
 }

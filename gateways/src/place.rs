@@ -105,9 +105,7 @@ async fn shared_vault(nats: &Nats, settings: &Settings) -> Result<Vault> {
         )
     })?;
     let nats = nats.clone();
-    let at = settings.data.join("vault.db");
-    let _ = &nats;
-    Ok(tokio::task::spawn_blocking(move || Vault::open(&at, key)).await??)
+    Ok(tokio::task::spawn_blocking(move || Vault::in_bucket(&nats, key)).await??)
 }
 
 impl Place {
@@ -140,10 +138,11 @@ impl Place {
                     incarnation: Incarnation(random()),
                     followers,
                 };
-                Ok(Taking::Alone(match &snapshots {
+                let sequencer = match &snapshots {
                     Some(snapshots) => Sequencer::start_from(journal, snapshots, options)?,
                     None => Sequencer::start(journal, options)?,
-                }))
+                };
+                Ok(Taking::Alone(Box::new(sequencer)))
             }
             Self::Shared { nats, data, role } => {
                 let node = Node::start(NodeOptions {
@@ -158,7 +157,7 @@ impl Place {
                     submits: role != Role::Engine,
                     era_bytes_max: ERA_BYTES,
                 })?;
-                Ok(Taking::Part(node))
+                Ok(Taking::Part(Box::new(node)))
             }
         }
     }
@@ -167,9 +166,9 @@ impl Place {
 /// How a process takes part in its journal.
 pub(crate) enum Taking {
     /// It alone writes.
-    Alone(Sequencer),
+    Alone(Box<Sequencer>),
     /// With others.
-    Part(Node),
+    Part(Box<Node>),
 }
 
 impl Taking {

@@ -156,7 +156,7 @@ pub const ADDRESSES: &[Address] = &[
         subject: None,
         writes: "gateways, and whoever wants to know how far behind a reader is",
         reads: "the partition's leader, which answers while its lease holds and is silent otherwise",
-        holds: "nothing; the answer is the number of the journal's last record",
+        holds: "nothing; the answer is the number of the journal's last record, in decimal. A gateway asks in the words of `arena.submit`, none of which is heard here but this one",
     },
     Address {
         form: Form::Stream,

@@ -10,6 +10,7 @@ mod full_queue;
 mod garbage;
 mod kill;
 mod load;
+mod nats;
 mod outages;
 mod played;
 mod player;

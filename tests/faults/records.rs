@@ -1,7 +1,7 @@
 //! What a data folder's journal says, read while nobody serves it.
 
 use arena_engine::{Reduction, State, reduce};
-use arena_journal::{SqliteJournal, Visit};
+use arena_journal::{Reader, SqliteJournal, Visit};
 use arena_schema::{
     Event, Hash,
     id::{Era, Partition, RecordNumber},
@@ -26,10 +26,14 @@ pub(crate) fn file(data: &Path) -> PathBuf {
 
 /// All records, reduced again.
 pub(crate) fn all(data: &Path) -> Vec<Reduced> {
+    all_of(SqliteJournal::open_reader(&file(data)).unwrap().as_mut())
+}
+
+/// The same of a journal that lies elsewhere.
+pub(crate) fn all_of(reader: &mut dyn Reader) -> Vec<Reduced> {
     let mut state = State::new(Partition(0));
     let mut reduction = Reduction::default();
     let mut records = Vec::new();
-    let mut reader = SqliteJournal::open_reader(&file(data)).unwrap();
     reader
         .read(RecordNumber(1), &mut |stored| {
             let view = RecordView::parse(stored.bytes).unwrap();

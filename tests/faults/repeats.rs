@@ -215,8 +215,9 @@ async fn an_answer_that_no_record_relies_on_is_swept_and_one_that_is_lost_does_n
     let names = vault(&data).names("answer/").unwrap();
     let [name] = names.as_slice() else { panic!("a refusal has no answer to keep: {names:?}") };
     // What attempts leave that were killed before their command was durable: under the same key, and under another.
-    let (same, other) =
-        (format!("{}0", &name[..name.len() - 1]), name.replace("answer/0001/", "answer/0004/"));
+    let (begin, end) = name.split_at(name.len() - 1);
+    let same = format!("{begin}{}", if end == "0" { "1" } else { "0" });
+    let other = name.replace("answer/0001/", "answer/0004/");
     for attempt in [&same, &other, "answer/nonsense"] {
         vault(&data).put(attempt, &[7; 100]).unwrap();
     }

@@ -2,9 +2,9 @@
 //! here: starting, waiting for conditions, stopping by id. What never does: an expectation of a particular test.
 
 pub mod agent;
-#[path = "nats.rs"]
 pub mod nats;
 pub mod program;
+pub mod proxy;
 pub mod served;
 pub mod shared;
 

@@ -61,6 +61,7 @@ pub struct NatsNode {
     monitor_port: u16,
     config: PathBuf,
     log: PathBuf,
+    store: PathBuf,
     running: Option<Running>,
 }
 
@@ -209,6 +210,11 @@ impl NatsNode {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Where it keeps what its streams have.
+    pub fn store(&self) -> &Path {
+        &self.store
+    }
+
     /// Whether it was started and not ended by us.
     pub fn runs(&self) -> bool {
         self.running.is_some()
@@ -350,7 +356,7 @@ fn configure(folder: &Path, count: usize, setup: &NatsSetup) -> Vec<NatsNode> {
                 setup.extra
             );
             fs::write(&config, text).expect("the folder takes a file");
-            NatsNode { name, port, monitor_port, config, log, running: None }
+            NatsNode { name, port, monitor_port, config, log, store, running: None }
         })
         .collect()
 }
@@ -378,10 +384,7 @@ fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("ARENA_TESTS_NATS_SERVER") {
         return path.into();
     }
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let workspace =
-        manifest.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(manifest);
-    let installed = workspace.join("target/test-tools/nats/bin/nats-server");
+    let installed = tools().join("nats-server");
     if installed.is_file() {
         return installed;
     }
@@ -394,6 +397,31 @@ fn binary() -> PathBuf {
              name its path in ARENA_TESTS_NATS_SERVER; tests/run --core leaves such tests out"
         )
     })
+}
+
+/// A Python that has NATS's client.
+///
+/// # Panics
+/// Where there is none; it says how to get it.
+pub fn python() -> PathBuf {
+    if let Some(path) = std::env::var_os("ARENA_TESTS_NATS_PYTHON") {
+        return path.into();
+    }
+    let installed = tools().join("python3");
+    assert!(
+        installed.is_file(),
+        "this test needs nats-py: run tests/install, which puts it under target/test-tools, or name a Python that has it in \
+         ARENA_TESTS_NATS_PYTHON; tests/run --core leaves such tests out"
+    );
+    installed
+}
+
+/// Where tests/install puts programs.
+fn tools() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let workspace =
+        manifest.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(manifest);
+    workspace.join("target/test-tools/nats/bin")
 }
 
 /// A short pause between two looks at a condition.

@@ -67,6 +67,11 @@ impl StillClock {
         LogTime(self.0.load(Ordering::SeqCst))
     }
 
+    /// Moves it to a time, where it shows an earlier one.
+    fn reach(&self, time: LogTime) {
+        self.0.fetch_max(time.0, Ordering::SeqCst);
+    }
+
     /// Moves it on.
     pub(crate) fn advance(&self, micros: u64) {
         self.0.fetch_add(micros, Ordering::SeqCst);
@@ -88,6 +93,10 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(clock: Clock, last: LogTime) -> Self {
+        if let Clock::Still(still) = &clock {
+            // It may have been moved in another process, or before a restart: it goes on from there.
+            still.reach(last);
+        }
         let wall = clock.wall_us();
         Self { clock, base: LogTime(wall).max(last), wall_at_base: wall, monotonic_at_base: Instant::now() }
     }

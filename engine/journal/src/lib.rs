@@ -58,4 +58,4 @@ pub use snapshot::{
 };
 pub use sqlite::{SqliteJournal, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};
-pub use vault::{Vault, VaultError, VaultKey};
+pub use vault::{Destroyed, Vault, VaultError, VaultKey};

@@ -3,14 +3,14 @@
 //! A text is sealed as XChaCha20-Poly1305 over 32 random bytes and the text, with a random nonce of 24 bytes before it and the
 //! commitment as associated data. Forgetting an owner destroys the key, and with it every copy of every text, wherever it lies.
 
-use crate::vault::{Vault, VaultError, random, seal_with, unseal_with};
+use crate::vault::{Destroyed, Vault, VaultError, random, seal_with, unseal_with};
 use arena_schema::{
     Commitment, Hash, TEXT_BYTES_MAX, TextRef, TextSalt,
     id::{AgentId, RecordNumber},
 };
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use zeroize::Zeroizing;
 
@@ -52,6 +52,12 @@ impl TextOwner {
             Self::Agent(id) => format!("agent/{}/texts", id.to_uuid()),
         }
     }
+
+    /// Whose key lies under a name in the vault.
+    fn from_vault_name(name: &str) -> Option<Self> {
+        let id = name.strip_prefix("agent/")?.strip_suffix("/texts")?;
+        AgentId::parse(id).map(Self::Agent)
+    }
 }
 
 /// A text as it rides beside a record.
@@ -88,10 +94,13 @@ pub enum TextError {
     Vault(#[from] VaultError),
 }
 
+/// What stands before each text's sealed bytes.
+pub(crate) const TEXT_HEAD_BYTES: usize = 86;
+
 /// Appends texts as a row or a message holds them: each the owner's kind (u16) and id (16 bytes), the commitment (32), the
 /// BLAKE3 of the sealed bytes (32), their length (u32) and they themselves; numbers are little-endian.
 pub fn encode_texts(texts: &[SealedText]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(texts.iter().map(|text| 86 + text.sealed.len()).sum());
+    let mut bytes = Vec::with_capacity(texts.iter().map(|text| TEXT_HEAD_BYTES + text.sealed.len()).sum());
     for text in texts {
         bytes.extend_from_slice(&text.owner.code().to_le_bytes());
         bytes.extend_from_slice(text.owner.id());
@@ -141,11 +150,34 @@ fn take_text(bytes: &[u8]) -> Option<(SealedText, &[u8])> {
 
 type OwnerKey = Zeroizing<[u8; 32]>;
 
+/// The owners' keys that are at hand.
+#[derive(Default)]
+struct Keys {
+    at_hand: BTreeMap<TextOwner, OwnerKey>,
+    /// How often any were destroyed so far: what was read from the vault before is not kept after.
+    destroyed: u64,
+}
+
+impl Keys {
+    fn drop_destroyed(&mut self, destroyed: Destroyed<'_>) {
+        self.destroyed += 1;
+        match destroyed {
+            Destroyed::Name(name) => {
+                if let Some(owner) = TextOwner::from_vault_name(name) {
+                    self.at_hand.remove(&owner);
+                }
+            }
+            // Those that are still there are read again when they are wanted.
+            Destroyed::Unknown => self.at_hand.clear(),
+        }
+    }
+}
+
 /// Seals and opens texts with the owners' keys of a vault. A clone is the same.
 #[derive(Clone)]
 pub struct Texts {
     vault: Arc<Vault>,
-    keys: Arc<Mutex<BTreeMap<TextOwner, OwnerKey>>>,
+    keys: Arc<Mutex<Keys>>,
 }
 
 impl std::fmt::Debug for Texts {
@@ -155,9 +187,20 @@ impl std::fmt::Debug for Texts {
 }
 
 impl Texts {
-    /// Over this vault.
+    /// Over this vault. What is destroyed there is at hand here no longer, whoever destroyed it.
     pub fn new(vault: Arc<Vault>) -> Self {
-        Self { vault, keys: Arc::default() }
+        let keys = Arc::<Mutex<Keys>>::default();
+        let heard = Arc::downgrade(&keys);
+        vault.on_destroyed(move |destroyed| {
+            if let Some(keys) = heard.upgrade() {
+                keys.lock().unwrap_or_else(PoisonError::into_inner).drop_destroyed(destroyed);
+            }
+        });
+        Self { vault, keys }
+    }
+
+    fn keys(&self) -> MutexGuard<'_, Keys> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes a new owner's key and keeps it in the vault, durable, before the record that relies on it.
@@ -165,37 +208,46 @@ impl Texts {
     /// # Errors
     /// [`TextError::Vault`].
     pub fn create_owner(&self, owner: TextOwner) -> Result<(), TextError> {
+        let destroyed = self.keys().destroyed;
         let key: OwnerKey = Zeroizing::new(random());
         self.vault.put(&owner.vault_name(), key.as_slice())?;
-        self.at_hand(owner, key);
+        self.at_hand(owner, key, destroyed);
         Ok(())
     }
 
-    /// Destroys an owner's key: none of its texts can be read any more, in no copy.
+    /// Destroys an owner's key: none of its texts can be read any more, in no copy. Processes that share the vault know it
+    /// within [`crate::vault::FORGOTTEN_WITHIN`].
     ///
     /// # Errors
     /// [`TextError::Vault`].
     pub fn forget_owner(&self, owner: TextOwner) -> Result<(), TextError> {
-        self.vault.destroy(&owner.vault_name())?;
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&owner);
-        Ok(())
+        // The vault says so to whoever has the key at hand.
+        Ok(self.vault.destroy(&owner.vault_name())?)
     }
 
-    fn at_hand(&self, owner: TextOwner, key: OwnerKey) {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if keys.len() >= KEYS_AT_HAND_MAX {
-            keys.pop_first();
+    /// Keeps a key at hand, unless any were destroyed since the vault was asked for it.
+    fn at_hand(&self, owner: TextOwner, key: OwnerKey, destroyed: u64) {
+        let mut keys = self.keys();
+        if keys.destroyed != destroyed {
+            return;
         }
-        keys.insert(owner, key);
+        if keys.at_hand.len() >= KEYS_AT_HAND_MAX {
+            keys.at_hand.pop_first();
+        }
+        keys.at_hand.insert(owner, key);
     }
 
     fn key(&self, owner: TextOwner) -> Result<OwnerKey, TextError> {
-        if let Some(key) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&owner) {
-            return Ok(key.clone());
-        }
+        let destroyed = {
+            let keys = self.keys();
+            if let Some(key) = keys.at_hand.get(&owner) {
+                return Ok(key.clone());
+            }
+            keys.destroyed
+        };
         let kept = self.vault.get(&owner.vault_name())?.ok_or(TextError::NoKey)?;
         let key: OwnerKey = Zeroizing::new(kept.as_slice().try_into().map_err(|_| TextError::Damaged)?);
-        self.at_hand(owner, key.clone());
+        self.at_hand(owner, key.clone(), destroyed);
         Ok(key)
     }
 
@@ -284,6 +336,18 @@ mod tests {
         assert!(matches!(texts.seal(OWNER, "more"), Err(TextError::NoKey)));
         let bytes = encode_texts(std::slice::from_ref(&sealed));
         assert_eq!(decode_texts(RecordNumber(1), &bytes).unwrap(), [sealed]);
+    }
+
+    #[test]
+    fn a_key_that_was_read_before_it_was_destroyed_is_not_kept_at_hand_after() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        let (_, sealed) = texts.seal(OWNER, "a taunt").unwrap();
+        // As another thread that asked the vault and is not yet back.
+        let (key, destroyed) = (texts.key(OWNER).unwrap(), texts.keys().destroyed);
+        texts.forget_owner(OWNER).unwrap();
+        texts.at_hand(OWNER, key, destroyed);
+        assert!(matches!(texts.open(OWNER, &sealed.commitment, &sealed.sealed), Err(TextError::NoKey)));
     }
 
     #[test]

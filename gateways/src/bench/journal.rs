@@ -185,7 +185,7 @@ fn append_once(
         let submitters: Vec<_> = (0..options.submitters as u32)
             .map(|at| {
                 let (agents, dice) = (pair(at, AGENTS), Dice(u64::from(at)));
-                tokio::spawn(play(producer.clone(), agents, dice, options.commands_each))
+                tokio::spawn(play(vec![producer.clone()], agents, dice, options.commands_each))
             })
             .collect();
         for submitter in submitters {
@@ -198,9 +198,9 @@ fn append_once(
     Ok((options.submitters as u64 * options.commands_each as u64, took, sizes))
 }
 
-/// One submitter: awaits each outcome before it submits the next.
-async fn play(
-    producer: Producer,
+/// One submitter: awaits each outcome before it submits the next, which goes through its match's home.
+pub(super) async fn play(
+    producers: Vec<Producer>,
     agents: [arena_schema::id::AgentKey; 2],
     mut dice: Dice,
     commands: usize,
@@ -208,6 +208,8 @@ async fn play(
     let mut board = Board::default();
     for _ in 0..commands {
         let submission = Submission::new(board.next(agents, &mut dice));
+        let home = producers.iter().find(|producer| producer.id() == board.home());
+        let Some(producer) = home.or(producers.first()) else { break };
         let answered = producer.submit(vec![submission]).await?.answered().await?;
         match answered.events(0) {
             Ok(events) => events.for_each(|event| board.see(event)),

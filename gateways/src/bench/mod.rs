@@ -4,6 +4,7 @@
 
 mod engine;
 mod journal;
+mod nats;
 mod referee;
 mod workload;
 
@@ -11,6 +12,7 @@ use std::{fmt, time::Duration};
 
 pub use engine::{EngineOptions, engine};
 pub use journal::{JournalOptions, journal};
+pub use nats::{NatsBenchOptions, nats};
 pub use referee::{RefereeOptions, referee};
 
 /// Why nothing could be measured.
@@ -23,6 +25,9 @@ pub enum BenchError {
     /// A record was not stored.
     #[error(transparent)]
     Append(#[from] arena_journal::AppendError),
+    /// NATS cannot be reached or refuses.
+    #[error("NATS cannot be used: {0}")]
+    Nats(String),
     /// The sequencer did not start.
     #[error(transparent)]
     Start(#[from] arena_journal::StartError),

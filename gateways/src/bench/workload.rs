@@ -51,6 +51,7 @@ impl Dice {
 pub(super) struct Board {
     position: Option<Position>,
     turn: Option<TurnRef>,
+    home: ProducerId,
 }
 
 impl Board {
@@ -60,6 +61,11 @@ impl Board {
             (Some(position), Some(turn)) => submit_move(position, turn, dice).into(),
             _ => open_match(agents, dice).into(),
         }
+    }
+
+    /// Who asks for the next move, once a match is open; none before.
+    pub(super) fn home(&self) -> ProducerId {
+        self.home
     }
 
     /// Whether it waits for a move.
@@ -73,6 +79,7 @@ impl Board {
             Event::TurnOpened(event) => {
                 let (key, seat, ply, attempt) = (event.key, event.seat, event.ply, event.attempt);
                 self.turn = Some(TurnRef { key, seat, ply, attempt });
+                self.home = event.home;
             }
             Event::MovePlayed(event) => {
                 self.turn = None;

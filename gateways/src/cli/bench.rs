@@ -1,7 +1,11 @@
 //! `arena bench`: the figures of the README, measured on this machine.
 
 use super::terminal::say;
-use crate::bench::{self, EngineOptions, JournalOptions, RefereeOptions, Report};
+use crate::{
+    bench::{self, EngineOptions, JournalOptions, NatsBenchOptions, RefereeOptions, Report},
+    place,
+    settings::Settings,
+};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
@@ -14,6 +18,9 @@ pub(super) enum BenchCommand {
     Journal(InFolder),
     /// Turns over loopback HTTP, beside a bare loop of the same exchanges.
     Referee(Referee),
+    /// Commands through two gateways and an engine on NATS, beside one message a command. The servers are those of the
+    /// settings (arena.toml, `ARENA_NATS__URL`, `ARENA_NATS__REPLICAS`); a partition of its own is made and removed there.
+    Nats(InFolder),
 }
 
 #[derive(Args)]
@@ -45,6 +52,11 @@ pub(super) fn run(command: &BenchCommand) -> Result<ExitCode> {
     match command {
         BenchCommand::Engine(common) => show(common, &bench::engine(&EngineOptions::default())?),
         BenchCommand::Journal(at) => show(&at.common, &bench::journal(&JournalOptions::new(&at.folder))?),
+        BenchCommand::Nats(at) => {
+            let settings = Settings::load(None, std::env::vars_os(), &[])?;
+            let options = NatsBenchOptions::new(place::options(&settings)?, &at.folder);
+            show(&at.common, &bench::nats(&options)?);
+        }
         BenchCommand::Referee(args) => {
             let options = RefereeOptions { at_once: args.at_once, ..RefereeOptions::new(&args.at.folder) };
             show(&args.at.common, &bench::referee(&options)?);

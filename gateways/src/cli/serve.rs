@@ -50,7 +50,11 @@ async fn serve(settings: Settings) -> Result<ExitCode> {
     }
     let keeping = Keeping::Folder(data);
     let public_url = settings.public_url_at(bound).as_str().to_owned();
-    let arena = Arena::open(settings, public_url, keeping).await?;
+    // A gateway waits for an engine, however long that takes.
+    let arena = tokio::select! {
+        arena = Arena::open(settings, public_url, keeping) => arena?,
+        () = stop.notified() => return stopped_early(),
+    };
     greet(&arena, bound);
 
     let mut stopped = arena.handle().stopped();
@@ -81,6 +85,13 @@ async fn serve(settings: Settings) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Nothing was taken in yet, and what was written is as a kill would leave it.
+#[allow(clippy::unnecessary_wraps, reason = "it is how its callers end")]
+fn stopped_early() -> Result<ExitCode> {
+    tracing::info!("stopped before it was ready");
+    Ok(ExitCode::SUCCESS)
+}
+
 /// A process that follows and may lead.
 async fn serve_engine(
     settings: &Settings,
@@ -89,7 +100,10 @@ async fn serve_engine(
     stop: Arc<Notify>,
 ) -> Result<ExitCode> {
     let bound = listener.local_addr()?;
-    let engine = Engine::open(settings, data).await?;
+    let engine = tokio::select! {
+        engine = Engine::open(settings, data) => engine?,
+        () = stop.notified() => return stopped_early(),
+    };
     eprintln!("arena {} · an engine: it follows, and leads when it is its turn", env!("CARGO_PKG_VERSION"));
     eprintln!("listening on http://{bound}");
     let mut stopped = engine.stopped();

@@ -2,7 +2,7 @@
 //! belongs here: their names, tags, seals and their end. What never does: the key in clear, or what an answer says.
 
 use super::Answer;
-use crate::problem::Problem;
+use crate::{arena::ON_ITS_WAY, problem::Problem};
 use arena_engine::State;
 use arena_journal::{
     Followed, Follower, Handle, Vault, VaultError,
@@ -26,8 +26,6 @@ use zeroize::Zeroizing;
 const TAGS_NAME: &str = "idempotency/tags";
 /// What the names of all answers begin with.
 const PREFIX: &str = "answer/";
-/// An answer that the state does not know is left alone for so long: its command may be on its way through another gateway.
-const ON_ITS_WAY_US: u64 = 3_600 * 1_000_000;
 /// The most time between two sweeps: what attempts leave that came to nothing has no expiry.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 /// The least time between two sweeps.
@@ -132,14 +130,8 @@ impl Answers {
     /// # Errors
     /// [`VaultError`].
     pub fn open(vault: Arc<Vault>) -> Result<Self, VaultError> {
-        let kept = match vault.get(TAGS_NAME)? {
-            Some(kept) => kept,
-            None => {
-                let drawn = Zeroizing::new(random::<32>());
-                vault.put(TAGS_NAME, drawn.as_slice())?;
-                Zeroizing::new(drawn.to_vec())
-            }
-        };
+        // Of two first starts at once, through one vault, both get the same.
+        let kept = vault.get_or_keep(TAGS_NAME, Zeroizing::new(random::<32>()).as_slice())?;
         let tags = kept.as_slice().try_into().map(|key| Arc::new(Zeroizing::new(key)));
         let tags = tags.map_err(|_| VaultError::Sealed { name: TAGS_NAME.to_owned() })?;
         Ok(Self { vault, tags })
@@ -211,30 +203,37 @@ impl Answers {
         spawn_blocking(move || work(&vault)).await.map_err(Problem::internal)?.map_err(Problem::internal)
     }
 
-    /// At a start, when nothing is on its way: destroys each answer that the state has no use for.
+    /// At a start, when nothing is on its way through this process: destroys each answer that the state has no use for and no
+    /// other process can have on its way.
     ///
     /// # Errors
     /// [`VaultError`].
     pub fn sweep(&self, handle: &Handle) -> Result<(), VaultError> {
-        self.sweep_where(handle, |_| true)
+        self.sweep_where(handle, |name, _| self.vault.is_older_than(name, ON_ITS_WAY))
     }
 
     /// The same while requests come.
     fn sweep_old(&self, handle: &Handle) -> Result<(), VaultError> {
         let now = handle.state().head().time;
-        self.sweep_where(handle, |value| {
+        self.sweep_where(handle, |_, value| {
             let at = value.first_chunk().map(|at| u64::from_le_bytes(*at));
-            at.is_none_or(|at| at.saturating_add(ON_ITS_WAY_US) < now.0)
+            Ok(at.is_none_or(|at| at.saturating_add(ON_ITS_WAY.as_micros() as u64) < now.0))
         })
     }
 
-    fn sweep_where(&self, handle: &Handle, ends: impl Fn(&[u8]) -> bool) -> Result<(), VaultError> {
+    fn sweep_where(
+        &self,
+        handle: &Handle,
+        ends: impl Fn(&str, &[u8]) -> Result<bool, VaultError>,
+    ) -> Result<(), VaultError> {
         for text in self.vault.names(PREFIX)? {
             // The state is locked for one answer at a time, so that it is not in the sequencer's way.
             if Name::parse(&text).is_some_and(|name| name.is_needed(&handle.state())) {
                 continue;
             }
-            if self.vault.get(&text)?.is_some_and(|value| ends(&value)) {
+            if let Some(value) = self.vault.get(&text)?
+                && ends(&text, &value)?
+            {
                 self.vault.destroy(&text)?;
             }
         }

@@ -22,6 +22,9 @@ use tokio::task::JoinSet;
 /// How long to wait for room where this process has no descriptor left to ask.
 const ROOM_PAUSE: Duration = Duration::from_millis(100);
 
+/// How often a turn is asked again because this process was held up; then the agent's time is taken as it was measured.
+const HELD_UP_MAX: usize = 2;
+
 /// How long a turn waits between two attempts to read what it is made of.
 const READ_PAUSE: Duration = Duration::from_secs(1);
 
@@ -43,15 +46,49 @@ struct Fact {
     latency: Duration,
 }
 
+impl Fact {
+    /// Whether it is the agent's fault only if the time was.
+    fn blames_time(&self) -> bool {
+        use StrikeCause::{Timeout, Tls, Transport};
+        matches!(self.verdict, Verdict::Strike { cause: Timeout | Transport | Tls, .. })
+    }
+}
+
 /// Asks for one turn and submits what came; nothing where the turn is past meanwhile.
 pub(super) async fn take(court: &Court, turn: TurnRef) {
-    let Some((open, agent, opponent)) = read(court, &turn).await else {
-        return;
-    };
-    let fact = match agent.protocol {
-        Protocol::House => ask_house(court, &turn, &open, &agent).await,
-        Protocol::AgentArena => ask_agentarena(court, &turn, &open, &agent, &opponent.name).await,
-        _ => return void(court, &turn, "its protocol is not refereed here").await,
+    let mut held_up = 0;
+    let (agent, fact) = loop {
+        let Some((open, agent, opponent)) = read(court, &turn).await else {
+            return;
+        };
+        let begun = Instant::now();
+        let asking = async {
+            match agent.protocol {
+                Protocol::House => Some(ask_house(court, &turn, &open, &agent).await),
+                Protocol::AgentArena => {
+                    Some(ask_agentarena(court, &turn, &open, &agent, &opponent.name).await)
+                }
+                _ => None,
+            }
+        };
+        let fact = tokio::select! {
+            biased;
+            // Others may ask this agent from now on, and it has one request at a time: this one's connection is closed.
+            () = court.producer.is_absent() => {
+                tracing::warn!("this gateway may be taken for gone: a request to an agent is dropped");
+                continue;
+            }
+            fact = asking => fact,
+        };
+        let Some(fact) = fact else {
+            return void(court, &turn, "its protocol is not refereed here").await;
+        };
+        if fact.blames_time() && held_up < HELD_UP_MAX && court.pulse.was_held_up_since(begun).await {
+            tracing::warn!("this process was held up while an agent was asked: it is asked again");
+            held_up += 1;
+            continue;
+        }
+        break (agent, fact);
     };
     if let Verdict::OurFault(why) = &fact.verdict {
         return void(court, &turn, why).await;

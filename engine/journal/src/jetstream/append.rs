@@ -28,8 +28,8 @@ const TEXTS_BYTES_MAX: usize = 512 * 1024;
 /// After so many attempts in vain it is said aloud, and again after as many.
 const ATTEMPTS_IN_SILENCE: u32 = 20;
 
-const EXPECTED_STREAM: &str = "Nats-Expected-Stream";
-const EXPECTED_LAST_SEQUENCE: &str = "Nats-Expected-Last-Sequence";
+pub(super) const EXPECTED_STREAM: &str = "Nats-Expected-Stream";
+pub(super) const EXPECTED_LAST_SEQUENCE: &str = "Nats-Expected-Last-Sequence";
 
 /// The stream takes nothing any more.
 const SEALED: u64 = 10_109;
@@ -56,7 +56,7 @@ impl GiveUp {
 }
 
 /// Whether the server refuses for good as long as nobody raises a limit.
-fn is_full(refusal: &Refusal) -> bool {
+pub(super) fn is_full(refusal: &Refusal) -> bool {
     // Resources of the account, the server, its disk; headers or message too large; the stream's own limits.
     matches!(refusal.error, 10_002 | 10_023 | 10_047 | 10_053 | 10_054 | 10_077)
 }
@@ -75,18 +75,24 @@ fn text_messages(texts: &[SealedText]) -> Vec<Bytes> {
 }
 
 /// Publishes one message and waits for its sequence.
-async fn publish(
+async fn publish(nats: &Nats, stream: &Stream, headers: HeaderMap, payload: Bytes) -> Result<u64, Failure> {
+    publish_to(nats, &stream.name, stream.subject.clone(), headers, payload).await
+}
+
+/// The same for any subject of a stream.
+pub(super) async fn publish_to(
     nats: &Nats,
-    stream: &Stream,
+    stream: &str,
+    subject: String,
     mut headers: HeaderMap,
     payload: Bytes,
 ) -> Result<u64, Failure> {
-    headers.insert(EXPECTED_STREAM, stream.name.as_str());
-    let answer = nats.request(stream.subject.clone(), headers, payload).await?;
+    headers.insert(EXPECTED_STREAM, stream);
+    let answer = nats.request(subject, headers, payload).await?;
     let ack = read_answer(&answer)?;
     let says = |name: &str| ack.get(name).cloned().unwrap_or_default();
-    if says("stream").as_str() != Some(&stream.name) {
-        return Err(Failure::Lost(format!("who answered is not the stream {}", stream.name)));
+    if says("stream").as_str() != Some(stream) {
+        return Err(Failure::Lost(format!("who answered is not the stream {stream}")));
     }
     says("seq").as_u64().ok_or_else(|| Failure::Lost("the answer has no sequence".to_owned()))
 }

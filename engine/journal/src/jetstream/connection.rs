@@ -4,7 +4,12 @@
 use async_nats::{
     Client, ConnectOptions, Event, HeaderMap, Message, RequestErrorKind,
     connection::State,
-    jetstream::{self, context::ContextBuilder, message::StreamMessage, stream::RawMessageErrorKind},
+    jetstream::{
+        self,
+        context::ContextBuilder,
+        message::StreamMessage,
+        stream::{RawMessageBuilder, RawMessageErrorKind, WithHeaders},
+    },
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -160,6 +165,9 @@ impl Refusal {
     }
 }
 
+/// A question for a message, which is put to the stream's leader.
+type Question = RawMessageBuilder<WithHeaders>;
+
 /// Why a request brought nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Failure {
@@ -303,11 +311,37 @@ impl Nats {
 
     /// What the stream's leader has at this sequence; none where there is nothing.
     pub(super) async fn stored(&self, stream: &str, sequence: u64) -> Result<Option<StreamMessage>, Failure> {
+        self.look(stream, |question| question.sequence(sequence)).await
+    }
+
+    /// The last that the stream's leader has under a subject, which may have wildcards.
+    pub(super) async fn stored_last(
+        &self,
+        stream: &str,
+        subject: &str,
+    ) -> Result<Option<StreamMessage>, Failure> {
+        self.look(stream, |question| question.last_by_subject(subject)).await
+    }
+
+    /// The first that the stream's leader has under a subject, which may have wildcards.
+    pub(super) async fn stored_first(
+        &self,
+        stream: &str,
+        subject: &str,
+    ) -> Result<Option<StreamMessage>, Failure> {
+        self.look(stream, |question| question.sequence(1).next_by_subject(subject)).await
+    }
+
+    async fn look(
+        &self,
+        stream: &str,
+        ask: impl FnOnce(Question) -> Question,
+    ) -> Result<Option<StreamMessage>, Failure> {
         self.asked(async {
             let lost = |why: String| Failure::Lost(why);
             let stream =
                 self.jetstream.get_stream_no_info(stream).await.map_err(|why| lost(why.to_string()))?;
-            match stream.get_raw_message(sequence).await {
+            match ask(stream.raw_message_builder()).send().await {
                 Ok(message) => Ok(Some(message)),
                 Err(why) if why.kind() == RawMessageErrorKind::NoMessageFound => Ok(None),
                 Err(why) => Err(lost(why.to_string())),
@@ -374,7 +408,11 @@ pub(super) async fn connect_options(credentials: Option<&Path>) -> Result<Connec
     let text = zeroize::Zeroizing::new(tokio::fs::read_to_string(path).await.map_err(fail)?);
     match text.trim().split_once(':') {
         Some((user, password)) if !text.contains("-----") && !password.contains('\n') => {
-            Ok(options.user_and_password(user.to_owned(), password.to_owned()))
+            let options = options.user_and_password(user.to_owned(), password.to_owned());
+            // Users of one account hear each other's answers, but where each has a prefix of its own (the schema's README,
+            // Permissions).
+            let plain = user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+            Ok(if plain { options.custom_inbox_prefix(format!("_INBOX_{user}")) } else { options })
         }
         _ => options.credentials(&text).map_err(fail),
     }

@@ -11,9 +11,11 @@
 //! - No word of leases or leaders here: a second writer is fenced by its place alone.
 
 mod append;
+mod bucket;
 mod connection;
 mod durability;
 mod eras;
+mod events;
 mod feed;
 mod inspect;
 mod read;
@@ -21,8 +23,10 @@ mod streams;
 mod sweep;
 
 pub use append::GiveUp;
+pub(crate) use bucket::{Bucket, BucketError};
 pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
+pub(crate) use events::{EventStream, Stands};
 pub use inspect::{NatsReport, StreamReport};
 pub use read::{OwnedRecord, Tail};
 
@@ -147,6 +151,16 @@ impl JetStreamJournal {
     pub fn with_era_bytes(mut self, era_bytes_max: u64) -> Self {
         self.era_bytes_max = era_bytes_max;
         self
+    }
+
+    /// The last record that the stream's leader says it has, asked once. Who leads no more may say less for a moment.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub(crate) async fn end(&self) -> Result<RecordNumber, JournalError> {
+        let state = self.records.state(&self.nats).await;
+        let state = state.map_err(|why| self.records.error(&self.nats, "read", &why))?;
+        Ok(self.number_at(state.last))
     }
 
     /// A live reader of its own.

@@ -3,7 +3,10 @@
 
 use super::connection::{Failure, Nats, Pauses, Refusal};
 use crate::journal::JournalError;
-use arena_schema::id::{Era, Partition};
+use arena_schema::{
+    id::{Era, Partition},
+    subject,
+};
 use async_nats::jetstream::message::StreamMessage;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};
@@ -14,6 +17,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 const NOBODY_PATIENCE: Duration = Duration::from_secs(3);
 /// The shortest window for message ids that a server takes, in nanoseconds: no message of ours has such an id.
 const DUPLICATE_WINDOW_NANOS: u64 = 100_000_000;
+/// The window for the ids of events: a first filter, two minutes long, and never what the order rests on.
+const EVENTS_DUPLICATE_WINDOW_NANOS: u64 = 120_000_000_000;
 
 const STREAM_NOT_FOUND: u64 = 10_059;
 const STREAM_NAME_IN_USE: u64 = 10_058;
@@ -27,14 +32,23 @@ const NOT_ENABLED: u64 = 10_076;
 pub(super) struct Stream {
     pub(super) name: String,
     pub(super) subject: String,
-    /// Whether anything may be deleted from it.
-    deletable: bool,
+    holds: Holds,
+}
+
+/// What a stream holds decides its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Records,
+    Texts,
+    Events,
 }
 
 /// How far a stream is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct State {
     pub(super) last: u64,
+    /// How many messages it holds.
+    pub(super) messages: u64,
     pub(super) bytes: u64,
     /// Whether it takes nothing any more.
     pub(super) sealed: bool,
@@ -43,10 +57,11 @@ pub(super) struct State {
 impl State {
     pub(super) fn of(info: &Value) -> Result<Self, Failure> {
         let number = |name: &str| info.pointer(name).and_then(Value::as_u64);
-        let last = number("/state/last_seq");
-        let last = last.ok_or_else(|| Failure::Lost("the answer has no state".to_owned()))?;
+        let (Some(last), Some(messages)) = (number("/state/last_seq"), number("/state/messages")) else {
+            return Err(Failure::Lost("the answer has no state".to_owned()));
+        };
         let sealed = info.pointer("/config/sealed").and_then(Value::as_bool).unwrap_or_default();
-        Ok(Self { last, bytes: number("/state/bytes").unwrap_or_default(), sealed })
+        Ok(Self { last, messages, bytes: number("/state/bytes").unwrap_or_default(), sealed })
     }
 }
 
@@ -55,7 +70,7 @@ impl Stream {
         Self {
             name: format!("ARENA_RECORDS_{}_{}", partition.0, era.0),
             subject: format!("arena.record.{}.{}", partition.0, era.0),
-            deletable: false,
+            holds: Holds::Records,
         }
     }
 
@@ -63,26 +78,41 @@ impl Stream {
         Self {
             name: format!("ARENA_TEXTS_{}", partition.0),
             subject: format!("arena.text.{}", partition.0),
-            deletable: true,
+            holds: Holds::Texts,
+        }
+    }
+
+    pub(super) fn of_events(partition: Partition) -> Self {
+        Self {
+            name: subject::events_stream(partition),
+            subject: subject::events(partition),
+            holds: Holds::Events,
         }
     }
 
     /// What must be so. A limit in bytes or messages is the operator's, and a stream without one is made.
+    ///
+    /// Events are told from the records and can be told again, so at a limit the oldest go and the newest always come in; their
+    /// age is limited by the operator too. Whoever reads them without a consumer needs direct gets.
     fn settings(&self, replicas: usize) -> Vec<(&'static str, Value)> {
-        vec![
+        let events = self.holds == Holds::Events;
+        let kept = self.holds != Holds::Texts;
+        let window = if events { EVENTS_DUPLICATE_WINDOW_NANOS } else { DUPLICATE_WINDOW_NANOS };
+        let mut settings = vec![
             ("subjects", json!([self.subject])),
             ("storage", json!("file")),
             ("retention", json!("limits")),
-            ("discard", json!("new")),
+            ("discard", json!(if events { "old" } else { "new" })),
             ("num_replicas", json!(replicas)),
-            ("max_age", json!(0)),
             ("max_msgs_per_subject", json!(-1)),
             ("max_msg_size", json!(-1)),
             ("max_consumers", json!(-1)),
-            ("duplicate_window", json!(DUPLICATE_WINDOW_NANOS)),
-            ("deny_delete", json!(!self.deletable)),
-            ("deny_purge", json!(!self.deletable)),
-        ]
+            ("duplicate_window", json!(window)),
+            ("deny_delete", json!(kept)),
+            ("deny_purge", json!(kept)),
+        ];
+        settings.push(if events { ("allow_direct", json!(true)) } else { ("max_age", json!(0)) });
+        settings
     }
 
     /// What must not be set at all: each would change, drop or move messages, or acknowledge them unstored.
@@ -106,23 +136,14 @@ impl Stream {
     /// What is the operator's to set, and goes on from era to era.
     const OPERATORS: [&str; 4] = ["max_bytes", "max_msgs", "placement", "compression"];
 
-    /// The first setting that is not as it must be: its name, what is expected, what is there.
+    /// The first setting that is not as it must be, in words.
     pub(super) fn find_strange(&self, replicas: usize, config: &Value) -> Option<String> {
-        let says = |name: &str, expected: &str, found: &Value| {
-            format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
-        };
-        for (name, expected) in self.settings(replicas) {
-            let found = config.get(name).unwrap_or(&Value::Null);
-            let same = *found == expected || (is_nothing(found) && is_nothing(&expected));
-            if !same {
-                return Some(says(name, &expected.to_string(), found));
-            }
-        }
+        self.required(replicas).find_strange(config)
+    }
+
+    fn required(&self, replicas: usize) -> Required<'_> {
         // Whether a sealed one may be so, its last record tells.
-        Self::UNSET.into_iter().find_map(|name| {
-            let found = config.get(name)?;
-            (!is_nothing(found)).then(|| says(name, "unset", found))
-        })
+        Required { name: &self.name, settings: self.settings(replicas), unset: &Self::UNSET }
     }
 
     /// Makes it where there is none, and checks its settings where there is one.
@@ -132,38 +153,17 @@ impl Stream {
 
     /// The same with the operator's own settings as another stream's configuration has them, where it is made.
     pub(super) async fn open_like(&self, nats: &Nats, other: &Value) -> Result<(), JournalError> {
-        let replicas = nats.options().replicas;
-        let create = || async {
-            let mut config: Map<String, Value> =
-                self.settings(replicas).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            config.insert("name".to_owned(), json!(self.name));
-            let operators =
-                Self::OPERATORS.into_iter().filter_map(|name| Some((name, other.get(name)?.clone())));
-            config.extend(operators.map(|(name, value)| (name.to_owned(), value)));
-            nats.api(&format!("STREAM.CREATE.{}", self.name), &Value::Object(config)).await
-        };
-        let attempt = || async {
-            match self.info(nats).await {
-                Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => match create().await {
-                    // Somebody made it in between.
-                    Err(Failure::Refused(refusal)) if refusal.error == STREAM_NAME_IN_USE => {
-                        self.info(nats).await
-                    }
-                    created => created,
-                },
-                found => found,
-            }
-        };
-        let info = insist(nats, attempt).await.map_err(|why| self.error(nats, "opened", &why))?;
-        let config = info.get("config").unwrap_or(&Value::Null);
-        match self.find_strange(replicas, config) {
-            None => Ok(()),
-            Some(why) => Err(JournalError::Format { journal: nats.address(), why }),
-        }
+        let operators =
+            Self::OPERATORS.into_iter().filter_map(|name| Some((name.to_owned(), other.get(name)?.clone())));
+        let required = self.required(nats.options().replicas);
+        required.open_with(nats, &operators.collect()).await.map_err(|unfit| match unfit {
+            Unfit::Strange(why) => JournalError::Format { journal: nats.address(), why },
+            Unfit::Failed(why) => self.error(nats, "opened", &why),
+        })
     }
 
     async fn info(&self, nats: &Nats) -> Result<Value, Failure> {
-        nats.api(&format!("STREAM.INFO.{}", self.name), &Value::Null).await
+        info(nats, &self.name).await
     }
 
     /// How far the stream's leader says it is, asked once.
@@ -219,6 +219,80 @@ impl Stream {
     }
 }
 
+/// What a stream must be.
+pub(super) struct Required<'a> {
+    pub(super) name: &'a str,
+    /// What must be so.
+    pub(super) settings: Vec<(&'static str, Value)>,
+    /// What must not be set at all.
+    pub(super) unset: &'a [&'static str],
+}
+
+/// Why a stream cannot be used.
+pub(super) enum Unfit {
+    /// It is set up otherwise; in words.
+    Strange(String),
+    /// It cannot be asked or made.
+    Failed(Failure),
+}
+
+impl Required<'_> {
+    /// The first setting that is not as it must be: its name, what is expected, what is there.
+    fn find_strange(&self, config: &Value) -> Option<String> {
+        let says = |name: &str, expected: &str, found: &Value| {
+            format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
+        };
+        for (name, expected) in &self.settings {
+            let found = config.get(name).unwrap_or(&Value::Null);
+            let same = found == expected || (is_nothing(found) && is_nothing(expected));
+            if !same {
+                return Some(says(name, &expected.to_string(), found));
+            }
+        }
+        self.unset.iter().find_map(|name| {
+            let found = config.get(name)?;
+            (!is_nothing(found)).then(|| says(name, "unset", found))
+        })
+    }
+
+    /// Makes it where there is none, and checks its settings where there is one.
+    pub(super) async fn open(&self, nats: &Nats) -> Result<(), Unfit> {
+        self.open_with(nats, &Map::new()).await
+    }
+
+    /// The same with more settings where it is made, which are not looked at where it is there.
+    pub(super) async fn open_with(&self, nats: &Nats, more: &Map<String, Value>) -> Result<(), Unfit> {
+        let create = || async {
+            let mut config: Map<String, Value> =
+                self.settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+            config.insert("name".to_owned(), json!(self.name));
+            config.extend(more.clone());
+            nats.api(&format!("STREAM.CREATE.{}", self.name), &Value::Object(config)).await
+        };
+        let attempt = || async {
+            match info(nats, self.name).await {
+                Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => match create().await {
+                    // Somebody made it in between.
+                    Err(Failure::Refused(refusal)) if refusal.error == STREAM_NAME_IN_USE => {
+                        info(nats, self.name).await
+                    }
+                    created => created,
+                },
+                found => found,
+            }
+        };
+        let info = insist(nats, attempt).await.map_err(Unfit::Failed)?;
+        match self.find_strange(info.get("config").unwrap_or(&Value::Null)) {
+            None => Ok(()),
+            Some(why) => Err(Unfit::Strange(why)),
+        }
+    }
+}
+
+async fn info(nats: &Nats, stream: &str) -> Result<Value, Failure> {
+    nats.api(&format!("STREAM.INFO.{stream}"), &Value::Null).await
+}
+
 /// Whether a setting says what leaving it out says.
 fn is_nothing(value: &Value) -> bool {
     match value {
@@ -232,7 +306,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 /// Whether a refusal may pass by itself: servers that start or elect a leader.
-fn may_pass(refusal: &Refusal) -> bool {
+pub(super) fn may_pass(refusal: &Refusal) -> bool {
     let enabled = ![NOT_ENABLED_FOR_ACCOUNT, NOT_ENABLED].contains(&refusal.error);
     (refusal.code == UNAVAILABLE && enabled) || refusal.error == NO_SUITABLE_PEERS
 }
@@ -242,12 +316,21 @@ pub(super) async fn insist<T, F: Future<Output = Result<T, Failure>>>(
     nats: &Nats,
     question: impl Fn() -> F,
 ) -> Result<T, Failure> {
+    insist_for(PATIENCE, nats, question).await
+}
+
+/// The same with another patience.
+pub(super) async fn insist_for<T, F: Future<Output = Result<T, Failure>>>(
+    patience: Duration,
+    nats: &Nats,
+    question: impl Fn() -> F,
+) -> Result<T, Failure> {
     let (begun, mut pauses) = (Instant::now(), Pauses::new());
     loop {
         match question().await {
             Err(Failure::Refused(refusal)) if !may_pass(&refusal) => return Err(Failure::Refused(refusal)),
             Err(Failure::Nobody) if begun.elapsed() > NOBODY_PATIENCE => return Err(Failure::Nobody),
-            Err(why) if begun.elapsed() > PATIENCE => return Err(why),
+            Err(why) if begun.elapsed() > patience => return Err(why),
             Err(_) => pauses.pause(nats).await,
             answered => return answered,
         }
@@ -264,9 +347,9 @@ mod tests {
         let mut config: Map<String, Value> =
             stream.settings(1).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         config.remove("max_age");
-        assert_eq!(stream.find_strange(1, &Value::Object(config.clone())), None);
+        assert_eq!(stream.required(1).find_strange(&Value::Object(config.clone())), None);
         config.insert("persist_mode".to_owned(), json!("async"));
-        let strange = stream.find_strange(1, &Value::Object(config)).unwrap();
+        let strange = stream.required(1).find_strange(&Value::Object(config)).unwrap();
         assert!(strange.contains("persist_mode") && strange.contains("async"), "{strange}");
     }
 }

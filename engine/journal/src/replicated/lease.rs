@@ -16,8 +16,12 @@ use std::time::{Duration, Instant};
 pub const LEASE: Duration = Duration::from_millis(2_500);
 /// How long before its lease's end a leader falls silent; and how old an answer about the journal's position may be.
 pub const MARGIN: Duration = Duration::from_millis(500);
-/// How often a leader renews, and how often the others look.
+/// How long after it began a renewal a leader may lead.
+const LED: Duration = LEASE.saturating_sub(MARGIN);
+/// How often a leader renews.
 pub(super) const RENEWAL: Duration = Duration::from_millis(400);
+/// How often the others look whether it is free: one that was given up is taken at once.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// How long one request to the bucket may take.
 const REQUEST_WAIT: Duration = Duration::from_millis(900);
 
@@ -82,8 +86,25 @@ pub(crate) struct Lease {
     own: Incarnation,
     /// What was seen last, and when it was first seen so.
     seen: Option<Seen>,
-    /// Until when this process may lead, where it does.
-    holds: Option<Instant>,
+    /// Where this process holds it.
+    holds: Option<Held>,
+    /// How often this process took it.
+    terms: u64,
+}
+
+/// That a process holds the lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Until when it may lead.
+    pub(crate) until: Instant,
+    /// Counts its takings: between two of them another may have led.
+    pub(crate) term: u64,
+}
+
+impl Held {
+    pub(crate) fn is_over(&self) -> bool {
+        self.until <= Instant::now()
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +138,7 @@ impl Lease {
                 .await
                 .map_err(|why| fault("made")(&why))?,
         };
-        Ok(Self { bucket, key: format!("leader.{}", partition.0), own, seen: None, holds: None })
+        Ok(Self { bucket, key: format!("leader.{}", partition.0), own, seen: None, holds: None, terms: 0 })
     }
 
     /// Reads who holds it.
@@ -125,7 +146,6 @@ impl Lease {
     /// # Errors
     /// [`LeaseError`].
     pub(crate) async fn look(&mut self) -> Result<Option<Holder>, LeaseError> {
-        let asked = Instant::now();
         let entry = within(self.bucket.entry(self.key.clone()), "read").await?;
         let found = match entry.filter(|entry| entry.operation == Operation::Put) {
             None => None,
@@ -138,7 +158,8 @@ impl Lease {
         };
         self.seen = match (found, self.seen) {
             (Some((revision, _)), Some(seen)) if seen.revision >= revision => Some(seen),
-            (Some((revision, holder)), _) => Some(Seen { revision, holder, since: asked }),
+            // Counted from the answer: its holder may have renewed it after the question was on its way.
+            (Some((revision, holder)), _) => Some(Seen { revision, holder, since: Instant::now() }),
             (None, _) => None,
         };
         Ok(self.seen.map(|seen| seen.holder))
@@ -156,8 +177,16 @@ impl Lease {
     pub(crate) async fn hold(&mut self, mark: LeadMark) -> Result<bool, LeaseError> {
         let begun = Instant::now();
         let holder = Holder { incarnation: Some(self.own), mark };
-        let written = self.write(holder).await?;
-        self.holds = written.then(|| begun + LEASE - MARGIN);
+        let mut written = self.write(holder).await?;
+        if !written && self.look().await?.and_then(|holder| holder.incarnation) == Some(self.own) {
+            // An earlier write went through, and only its answer was lost: nobody came in between.
+            written = self.write(holder).await?;
+        }
+        self.holds = written.then(|| {
+            let term = self.holds.map_or(self.terms + 1, |held| held.term);
+            self.terms = term;
+            Held { until: begun + LED, term }
+        });
         Ok(written)
     }
 
@@ -170,14 +199,11 @@ impl Lease {
         self.write(Holder { incarnation: None, mark }).await.map(|_| ())
     }
 
-    /// Until when this process may lead by the last renewal that went through.
-    pub(crate) fn holds_until(&self) -> Option<Instant> {
+    /// That this process holds it, by the last renewal that went through. One whose time ran out is held no more, also where
+    /// nobody else took it since: who leads anew announces itself anew.
+    pub(crate) fn held(&mut self) -> Option<Held> {
+        self.holds = self.holds.filter(|held| !held.is_over());
         self.holds
-    }
-
-    /// Its time ran out before a renewal went through.
-    pub(crate) fn lost(&mut self) {
-        self.holds = None;
     }
 
     /// Writes where nobody else wrote since the last look.

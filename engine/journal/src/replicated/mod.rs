@@ -1,12 +1,14 @@
 //! A journal that several processes share: each follows it, one leads, gateways submit to whoever leads.
 //!
 //! What belongs here: who leads and until when, how a gateway's commands come to the leader and their outcomes back, the local
-//! copy. What never does: how records are stored (the journal's own room), what a command does (the engine's).
+//! copy, the stream of public events. What never does: how records are stored (the journal's own room), what a command does (the
+//! engine's).
 
 mod lease;
 mod look;
 mod mirror;
 mod node;
+mod publisher;
 mod service;
 mod submitter;
 mod wire;
@@ -14,4 +16,7 @@ mod wire;
 pub use lease::{LEASE, LEASES, MARGIN};
 pub use look::{Leader, leader};
 pub use node::{Asker, Node, NodeOptions, mirror_in};
+#[cfg(test)]
+pub(crate) use publisher::{Aligned, LocalCopy, Publisher, Row, Trouble};
+pub use publisher::{Lag, Lagging};
 pub use service::GATEWAY_LEASE;

@@ -2,8 +2,9 @@
 //! announces itself, and appends until it is deposed. Then it follows again.
 
 use super::{
-    lease::{LeadMark, Lease, MARGIN, RENEWAL},
+    lease::{Held, LOOK, LeadMark, Lease, LeaseError, MARGIN, RENEWAL},
     mirror::{Joined, Mirror, record_in},
+    publisher::{Lagging, LocalCopy, Publisher},
     service::Service,
     submitter::{self, Submitter, ask},
     wire::{Reply, Request},
@@ -38,7 +39,7 @@ use std::{
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// How long a record is waited for before the other duties are looked at.
 const STEP: Duration = Duration::from_millis(20);
@@ -46,8 +47,14 @@ const STEP: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_millis(200);
 /// How many readers one question serves.
 const READERS_MAX: usize = 65_536;
+/// How often it is looked whether the journal still has what this process followed.
+const END_LOOK: Duration = Duration::from_secs(1);
+/// How long it must lack that before it is believed.
+const SHORT_FOR: Duration = Duration::from_secs(4);
 /// How long a stop waits for what was submitted.
 const STOP_WAIT: Duration = Duration::from_secs(5);
+/// How long an orderly end of the lead waits for the public events before it.
+const EVENTS_WAIT: Duration = Duration::from_secs(1);
 
 /// How a process takes part.
 pub struct NodeOptions {
@@ -78,8 +85,11 @@ pub struct Node {
     handle: Handle,
     submitter: Option<Submitter>,
     asker: Asker,
+    lagging: Option<Lagging>,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<Result<(), Stopped>>,
+    #[cfg(test)]
+    stiller: Option<Box<dyn Fn(bool) + Send + Sync>>,
 }
 
 /// Asks the leader. A clone asks with it.
@@ -177,10 +187,21 @@ impl Node {
         let source = Source { name: journal.name(), readers: &readers };
         let beginning = beginning(&source, snapshots.as_deref(), partition, &followers);
         let state = replay(&source, beginning, &mut followers)?;
+        let publisher = if may_lead {
+            let copy = LocalCopy { mirror_at: mirror_at.clone(), snapshots: snapshots.map(Arc::from) };
+            let (feed, publisher) = Publisher::start(&nats, &state, copy)?;
+            followers.push(Box::new(feed));
+            Some(publisher)
+        } else {
+            None
+        };
+        let lagging = publisher.as_ref().map(Publisher::lagging);
+        #[cfg(test)]
+        let stiller = publisher.as_ref().map(|publisher| Box::new(publisher.stiller()) as Box<_>);
 
         let replica = Replica::start(state, followers)?;
         let asker = Asker::start(&nats, partition, replica.position.clone());
-        let handle = Handle::new(&replica, Mover::Asks(asker.clone()));
+        let handle = Handle::new(&replica, Mover::Asks(Box::new(asker.clone())));
         let stopping = Arc::new(AtomicBool::new(false));
         let leadership = if may_lead {
             let incarnation = Incarnation(random());
@@ -196,11 +217,13 @@ impl Node {
                 stopped: Arc::clone(&replica.stopped),
                 journal: journal.another(),
                 mirror_at,
+                short: Short::default(),
             };
             Some(Leadership::start(&runtime, lease, kept, incarnation))
         } else {
             None
         };
+        runtime.spawn(watch_end(journal.another(), Arc::clone(&replica.state), Arc::clone(&replica.stopped)));
         let follower = Following {
             tail: journal.tail(),
             journal,
@@ -209,6 +232,7 @@ impl Node {
             partition,
             clock,
             leadership,
+            publisher,
             stopping: Arc::clone(&stopping),
             fed: RecordNumber(0),
         };
@@ -217,7 +241,16 @@ impl Node {
             .name("arena-node".to_owned())
             .spawn(move || follower.live())
             .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
-        let mut node = Self { handle, submitter: None, asker, stopping, thread };
+        let mut node = Self {
+            handle,
+            submitter: None,
+            asker,
+            lagging,
+            stopping,
+            thread,
+            #[cfg(test)]
+            stiller,
+        };
         if submits {
             match prepared.start(&runtime, stopped) {
                 Ok(submitter) => node.submitter = Some(submitter),
@@ -238,6 +271,19 @@ impl Node {
     /// To ask the leader.
     pub fn asker(&self) -> &Asker {
         &self.asker
+    }
+
+    /// To see how far the public events are behind; none where this process never leads.
+    pub fn lagging(&self) -> Option<Lagging> {
+        self.lagging.clone()
+    }
+
+    /// Has the public events stand still, or go on.
+    #[cfg(test)]
+    pub(crate) fn hold_events(&self, still: bool) {
+        if let Some(stiller) = &self.stiller {
+            stiller(still);
+        }
     }
 
     /// To submit as this process's gateway; none where it is none.
@@ -290,7 +336,14 @@ fn check_remembered(
     let Some(own) = record_in(mirror_at, last)? else {
         return Err(forgotten(format!("record {last} cannot be read in the local copy")));
     };
-    let end = journal.last()?;
+    let mut short = Short::default();
+    let end = loop {
+        let end = journal.last()?;
+        if end >= last || short.lasts(true) {
+            break end;
+        }
+        thread::sleep(PAUSE);
+    };
     let name = journal.name();
     if end < last {
         return Err(StartError::Forgotten {
@@ -328,6 +381,7 @@ struct Kept {
     stopped: Arc<watch::Sender<Option<String>>>,
     journal: JetStreamJournal,
     mirror_at: PathBuf,
+    short: Short,
 }
 
 impl Kept {
@@ -341,10 +395,10 @@ impl Kept {
 /// The lease as the node's thread sees it.
 struct Leadership {
     incarnation: Incarnation,
-    /// Until when this process may lead.
-    holds: watch::Receiver<Option<Instant>>,
-    /// Told when the lead is to be given up.
-    resign: Arc<Notify>,
+    /// Whether this process may lead, and until when.
+    holds: watch::Receiver<Option<Held>>,
+    /// The last term whose lead is given up.
+    resigned: watch::Sender<u64>,
     /// Ends the keeper.
     end: watch::Sender<bool>,
     keeper: tokio::task::JoinHandle<()>,
@@ -354,14 +408,15 @@ struct Leadership {
 impl Leadership {
     fn start(runtime: &tokio::runtime::Handle, lease: Lease, kept: Kept, incarnation: Incarnation) -> Self {
         let (shown, holds) = watch::channel(None);
-        let resign = Arc::new(Notify::new());
+        let (resigned, resigning) = watch::channel(0);
         let (end, ending) = watch::channel(false);
-        let keeper = runtime.spawn(keep(lease, kept, shown, Arc::clone(&resign), ending));
-        Self { incarnation, holds, resign, end, keeper, runtime: runtime.clone() }
+        let keeper = runtime.spawn(keep(lease, kept, shown, resigning, ending));
+        Self { incarnation, holds, resigned, end, keeper, runtime: runtime.clone() }
     }
 
-    fn held(&self) -> bool {
-        self.holds.borrow().is_some_and(|until| Instant::now() < until)
+    /// The term in which this process leads now.
+    fn term(&self) -> Option<u64> {
+        self.holds.borrow().filter(|held| !held.is_over()).map(|held| held.term)
     }
 
     fn stop(self) {
@@ -375,53 +430,53 @@ impl Leadership {
 async fn keep(
     mut lease: Lease,
     mut kept: Kept,
-    shown: watch::Sender<Option<Instant>>,
-    resign: Arc<Notify>,
+    shown: watch::Sender<Option<Held>>,
+    mut resigned: watch::Receiver<u64>,
     mut ending: watch::Receiver<bool>,
 ) {
+    // After it gave up the lead another comes first, if there is one.
+    let mut takes_from = Instant::now();
     loop {
-        let kept_or_taken = if lease.holds_until().is_some() {
+        let kept_or_taken = if lease.held().is_some() {
             lease.hold(kept.mark()).await.map(|_| ())
         } else {
-            take(&mut lease, &mut kept).await
+            // Whoever led in the last term sees that it is over before there is another.
+            shown.send_replace(None);
+            take(&mut lease, &mut kept, takes_from).await
         };
         if let Err(why) = kept_or_taken {
             tracing::warn!(%why, "the lead's lease");
         }
-        if lease.holds_until().is_some_and(|until| until <= Instant::now()) {
-            lease.lost();
-        }
-        shown.send_replace(lease.holds_until());
-        let gives_up = tokio::select! {
-            () = tokio::time::sleep(RENEWAL) => false,
-            () = resign.notified() => true,
-            () = async { ending.wait_for(|ending| *ending).await.map_or((), |_| ()) } => {
-                if lease.holds_until().is_some() {
-                    // It ends by itself otherwise.
-                    let _ = lease.give_up(kept.mark()).await;
-                }
-                shown.send_replace(None);
-                return;
-            }
+        let held = lease.held();
+        shown.send_replace(held);
+        let term = held.map_or(u64::MAX, |held| held.term);
+        let ends = tokio::select! {
+            biased;
+            // Where nobody can say it any more, the process ends too.
+            _ = ending.wait_for(|ending| *ending) => true,
+            Ok(_) = resigned.wait_for(|resigned| *resigned >= term) => false,
+            () = tokio::time::sleep(if held.is_some() { RENEWAL } else { LOOK }) => continue,
         };
-        if gives_up && lease.holds_until().is_some() {
-            if let Err(why) = lease.give_up(kept.mark()).await {
-                tracing::warn!(%why, "the lead's lease ends by itself");
-            }
-            shown.send_replace(None);
-            // Another comes first, if there is one.
-            tokio::time::sleep(2 * RENEWAL).await;
+        shown.send_replace(None);
+        if held.is_some()
+            && let Err(why) = lease.give_up(kept.mark()).await
+        {
+            tracing::warn!(%why, "the lead's lease ends by itself");
         }
+        if ends {
+            return;
+        }
+        takes_from = Instant::now() + 2 * RENEWAL;
     }
 }
 
-async fn take(lease: &mut Lease, kept: &mut Kept) -> Result<(), super::lease::LeaseError> {
+async fn take(lease: &mut Lease, kept: &mut Kept, from: Instant) -> Result<(), LeaseError> {
     let holder = lease.look().await?;
-    if !lease.is_free() || kept.stopped.borrow().is_some() {
+    if !lease.is_free() || Instant::now() < from || kept.stopped.borrow().is_some() {
         return Ok(());
     }
     if let Some(holder) = holder {
-        match remembers(kept, holder.mark) {
+        match remembers(kept, holder.mark).await {
             Ok(true) => {}
             // The records are on their way.
             Ok(false) => return Ok(()),
@@ -437,14 +492,15 @@ async fn take(lease: &mut Lease, kept: &mut Kept) -> Result<(), super::lease::Le
 }
 
 /// Whether this process has the record that the last leader knew to be stored.
-fn remembers(kept: &mut Kept, mark: LeadMark) -> Result<bool, String> {
+async fn remembers(kept: &mut Kept, mark: LeadMark) -> Result<bool, String> {
     if mark.number == RecordNumber(0) {
         return Ok(true);
     }
     let own = kept.mark();
+    let name = kept.journal.name();
     let other = |hash: Hash| {
         format!(
-            "the last leader knew record {} with the hash {}, the journal has it with the hash {hash}",
+            "the journal {name} is refused: its last leader knew record {} with the hash {}, it has it with the hash {hash}",
             mark.number, mark.hash
         )
     };
@@ -457,13 +513,63 @@ fn remembers(kept: &mut Kept, mark: LeadMark) -> Result<bool, String> {
         let hash = RecordView::parse(&bytes).map_err(|why| why.to_string())?.hash;
         return if hash == mark.hash { Ok(true) } else { Err(other(hash)) };
     }
-    let last = tokio::task::block_in_place(|| kept.journal.last());
-    match last {
-        Ok(last) if last < mark.number => Err(format!(
-            "the last leader knew record {} (hash {}), the stream ends at record {last}: it was cut short",
-            mark.number, mark.hash
+    match kept.journal.end().await {
+        Ok(last) if kept.short.lasts(last < mark.number) => Err(format!(
+            "the journal {} is refused: its last leader knew record {} (hash {}), the stream ends at record {last}: it was \
+             cut short",
+            kept.journal.name(),
+            mark.number,
+            mark.hash
         )),
         _ => Ok(false),
+    }
+}
+
+/// How long a journal was seen to lack what this process knows to be stored. A server that leads the stream no more may say
+/// for a moment that it ends earlier; one that was cut short says so for good.
+#[derive(Default)]
+struct Short(Option<Instant>);
+
+impl Short {
+    /// Whether it is so now and has been for long enough.
+    fn lasts(&mut self, short: bool) -> bool {
+        if short {
+            self.0.get_or_insert_with(Instant::now).elapsed() >= SHORT_FOR
+        } else {
+            self.0 = None;
+            false
+        }
+    }
+}
+
+/// Ends this process where the journal loses what it has followed.
+async fn watch_end(
+    journal: JetStreamJournal,
+    state: Arc<RwLock<State>>,
+    stopped: Arc<watch::Sender<Option<String>>>,
+) {
+    let mut short = Short::default();
+    let mut ended = stopped.subscribe();
+    loop {
+        if tokio::time::timeout(END_LOOK, ended.wait_for(Option::is_some)).await.is_ok() {
+            return;
+        }
+        let (own, hash) = {
+            let state = state.read().unwrap_or_else(PoisonError::into_inner);
+            (state.head().number, state.head().hash)
+        };
+        // What cannot be asked now is asked again.
+        if let Ok(last) = journal.end().await
+            && short.lasts(last < own)
+        {
+            let why = format!(
+                "the journal {} is refused: this process has record {own} (hash {hash}), the stream ends at record {last}: \
+                 it was cut short",
+                journal.name()
+            );
+            tracing::error!(why, "this process ends");
+            return end(why, &stopped);
+        }
     }
 }
 
@@ -476,6 +582,8 @@ struct Following {
     partition: Partition,
     clock: Clock,
     leadership: Option<Leadership>,
+    /// There where this process may lead.
+    publisher: Option<Publisher>,
     stopping: Arc<AtomicBool>,
     /// The last record that was given to the reducer.
     fed: RecordNumber,
@@ -486,8 +594,8 @@ impl Following {
         self.fed = self.replica.state().head().number;
         self.tail.begin(self.fed.next());
         while !self.stopping.load(Ordering::SeqCst) && self.replica.stopped.borrow().is_none() {
-            if self.leadership.as_ref().is_some_and(Leadership::held) {
-                self.lead();
+            if let Some(term) = self.leadership.as_ref().and_then(Leadership::term) {
+                self.lead(term);
                 self.fed = self.wait_reduced();
                 self.tail.begin(self.fed.next());
             } else {
@@ -540,19 +648,26 @@ impl Following {
         }
     }
 
-    /// Follows to the journal's end. False where that does not come about while the lease holds.
-    fn catch_up(&mut self) -> bool {
-        let last = match self.journal.last() {
-            Ok(last) => last,
+    /// Follows to the journal's end. False where that does not come about in this term.
+    fn catch_up(&mut self, term: u64) -> bool {
+        let last = match self.nats.runtime().block_on(self.journal.end()) {
+            // Whoever lacks what is here is behind, or was cut short: then nobody leads.
+            Ok(last) if last >= self.fed => last,
+            Ok(last) => {
+                tracing::warn!(%last, here = %self.fed, "the journal ends before what this process has");
+                thread::sleep(PAUSE);
+                return false;
+            }
             Err(why) => {
                 tracing::warn!(%why, "the journal's end cannot be read");
+                thread::sleep(PAUSE);
                 return false;
             }
         };
         while self.fed < last {
             if self.stopping.load(Ordering::SeqCst)
                 || self.replica.stopped.borrow().is_some()
-                || !self.leadership.as_ref().is_some_and(Leadership::held)
+                || self.leadership.as_ref().and_then(Leadership::term) != Some(term)
             {
                 return false;
             }
@@ -562,8 +677,8 @@ impl Following {
     }
 
     /// Leads until it is deposed, or asked to stop.
-    fn lead(&mut self) {
-        if !self.catch_up() {
+    fn lead(&mut self, term: u64) {
+        if !self.catch_up(term) {
             return;
         }
         let Some(leadership) = &self.leadership else { return };
@@ -589,6 +704,7 @@ impl Following {
             sent: Arc::clone(&lead.sent),
             announced: announced_seen,
             holds: leadership.holds.clone(),
+            term,
             still: matches!(self.clock, Clock::Still(_)),
         };
         let service = self.nats.runtime().spawn(service.run());
@@ -598,9 +714,15 @@ impl Following {
             if announced.borrow().is_none() && *self.replica.position.borrow() > before {
                 tracing::info!(partition = self.partition.0, record = before.next().0, "this process leads");
                 announced.send_replace(Some(before.next()));
+                if let Some(publisher) = &self.publisher {
+                    publisher.lead(before.next());
+                }
             }
-            if !leadership.held() && !gave_up {
-                tracing::warn!("the lead's lease is over: this process falls silent");
+            let halted = self.replica.stopped.borrow().is_some();
+            if !gave_up && (halted || leadership.term() != Some(term)) {
+                if !halted {
+                    tracing::warn!("the lead's lease is over: this process falls silent");
+                }
                 gave_up = true;
                 service.abort();
                 give_up.now();
@@ -618,14 +740,18 @@ impl Following {
             thread::sleep(Duration::from_millis(5));
         }
         service.abort();
+        let mut events_wait = Duration::ZERO;
         match lead.join() {
-            End::Orderly => {}
+            End::Orderly => events_wait = EVENTS_WAIT,
             End::Deposed(why) => tracing::warn!(why, "this process leads no more"),
             End::Failed(why) => end(why, &self.replica.stopped),
         }
-        leadership.resign.notify_one();
+        if let Some(publisher) = &self.publisher {
+            publisher.follow(events_wait);
+        }
+        leadership.resigned.send_replace(term);
         // The keeper shows it when it has given it up.
-        while leadership.held() && !self.stopping.load(Ordering::SeqCst) {
+        while leadership.term() == Some(term) && !self.stopping.load(Ordering::SeqCst) {
             thread::sleep(Duration::from_millis(5));
         }
     }

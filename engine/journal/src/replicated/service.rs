@@ -1,7 +1,10 @@
 //! The leader's side of `arena.submit.<partition>` and `arena.position.<partition>`: takes gateways' commands into its queue,
 //! times their leases by its own monotonic clock, and says how far the journal may have been seen.
 
-use super::wire::{Reply, Request};
+use super::{
+    lease::Held,
+    wire::{Reply, Request},
+};
 use crate::{
     sequencer::{Inbox, Submission},
     texts::decode_texts,
@@ -17,9 +20,9 @@ use async_nats::Client;
 use bytes::Bytes;
 use futures::StreamExt;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -45,30 +48,56 @@ pub(super) struct Service {
     pub(super) sent: Arc<AtomicU64>,
     /// The record of this process's announcement, once it is reduced: no other process writes from there on.
     pub(super) announced: watch::Receiver<Option<RecordNumber>>,
-    /// Until when this process may lead.
-    pub(super) holds: watch::Receiver<Option<Instant>>,
+    /// Whether this process may lead, and until when.
+    pub(super) holds: watch::Receiver<Option<Held>>,
+    /// The term in which it leads.
+    pub(super) term: u64,
     /// Where records' times come from a clock that is moved by hand.
     pub(super) still: bool,
 }
 
-/// When each gateway was last heard of.
+/// When each gateway was last heard of, in this lead.
 #[derive(Default)]
-struct Leases(Mutex<BTreeMap<Incarnation, Instant>>);
+struct Leases(Mutex<Heard>);
+
+#[derive(Default)]
+struct Heard {
+    /// Since when this process leads: what came before may have been lost.
+    since: Option<Instant>,
+    last: BTreeMap<Incarnation, Instant>,
+    /// Who was taken for gone. The record that says so is on its way, and no renewal is promised any more.
+    gone: BTreeSet<Incarnation>,
+}
 
 impl Leases {
-    fn heard(&self, incarnation: Incarnation) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(incarnation, Instant::now());
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that were not heard of for too long; those that are live and were never heard of count from now.
-    fn overdue(&self, live: &[Incarnation]) -> Vec<Incarnation> {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.retain(|incarnation, _| live.contains(incarnation));
-        let now = Instant::now();
-        let overdue = |&incarnation: &Incarnation| {
-            now.duration_since(*heard.entry(incarnation).or_insert(now)) >= GATEWAY_LEASE
-        };
-        live.iter().copied().filter(overdue).collect()
+    /// Whether its lease goes on from now.
+    fn renew(&self, incarnation: Incarnation) -> bool {
+        let mut heard = self.heard();
+        if heard.gone.contains(&incarnation) {
+            return false;
+        }
+        heard.last.insert(incarnation, Instant::now());
+        true
+    }
+
+    /// Those that were not heard of for too long, each told once; who was not heard of in this lead counts from its beginning.
+    fn overdue(&self, live: &[Incarnation], now: Instant) -> Vec<Incarnation> {
+        let mut heard = self.heard();
+        let since = *heard.since.get_or_insert(now);
+        heard.last.retain(|incarnation, _| live.contains(incarnation));
+        heard.gone.retain(|incarnation| live.contains(incarnation));
+        let mut overdue = Vec::new();
+        for &incarnation in live {
+            let last = heard.last.get(&incarnation).map_or(since, |last| since.max(*last));
+            if now.duration_since(last) >= GATEWAY_LEASE && heard.gone.insert(incarnation) {
+                overdue.push(incarnation);
+            }
+        }
+        overdue
     }
 }
 
@@ -79,7 +108,9 @@ impl Service {
 
     /// Whether this process leads beyond doubt: its lease holds and its announcement is in the journal.
     fn leads(&self) -> bool {
-        self.announced.borrow().is_some() && self.holds.borrow().is_some_and(|until| Instant::now() < until)
+        let held = *self.holds.borrow();
+        self.announced.borrow().is_some()
+            && held.is_some_and(|held| held.term == self.term && !held.is_over())
     }
 
     /// Answers until it is aborted.
@@ -99,9 +130,9 @@ impl Service {
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut under_way = JoinSet::new();
         loop {
-            let message = tokio::select! {
-                message = submits.next() => message,
-                message = positions.next() => message,
+            let (message, submitted) = tokio::select! {
+                message = submits.next() => (message, true),
+                message = positions.next() => (message, false),
                 _ = looks.tick() => {
                     service.end_the_silent(&leases);
                     while under_way.try_join_next().is_some() {}
@@ -112,9 +143,14 @@ impl Service {
             let Some(to) = message.reply else { continue };
             let (service, leases) = (Arc::clone(&service), Arc::clone(&leases));
             under_way.spawn(async move {
+                let reply = if submitted {
+                    service.answer(&message.payload, &leases).await.map(|reply| reply.encode())
+                } else {
+                    service.tell_position(&message.payload)
+                };
                 // Without an answer the gateway asks again, perhaps another leader.
-                if let Some(reply) = service.answer(&message.payload, &leases).await {
-                    let sent = service.client.publish(to, Bytes::from(reply.encode())).await;
+                if let Some(reply) = reply {
+                    let sent = service.client.publish(to, Bytes::from(reply)).await;
                     if let Err(why) = sent {
                         tracing::debug!(%why, "a reply to a gateway cannot be sent");
                     }
@@ -130,11 +166,25 @@ impl Service {
         }
         let live: Vec<Incarnation> =
             self.state().producers().live().map(|(_, producer)| producer.incarnation).collect();
-        for incarnation in leases.overdue(&live) {
+        for incarnation in leases.overdue(&live, Instant::now()) {
             tracing::warn!(%incarnation, "a gateway was silent for too long: what it was to do passes to another");
             // Where the queue has ended, so has this service.
             let _ = self.inbox.put_own(vec![Submission::new(GatewayGone { incarnation })]);
         }
+    }
+
+    /// How far the journal may have been seen, on a subject that analysts may ask on too: to them as a decimal number, to a
+    /// gateway in the words of its other questions, none of which is heard here.
+    fn tell_position(&self, payload: &[u8]) -> Option<Vec<u8>> {
+        let in_decimal = payload.is_empty();
+        if !in_decimal && Request::decode(payload) != Ok(Request::Position) {
+            let why = "only the position is told here".to_owned();
+            return Some(Reply::Refused { why }.encode());
+        }
+        let record = RecordNumber(self.sent.load(Ordering::SeqCst));
+        let told =
+            || if in_decimal { record.to_string().into() } else { Reply::Position { record }.encode() };
+        self.leads().then(told)
     }
 
     async fn answer(&self, payload: &[u8], leases: &Leases) -> Option<Reply> {
@@ -144,13 +194,12 @@ impl Service {
         };
         match request {
             Request::Announce { incarnation, rules_known } => {
-                leases.heard(incarnation);
+                leases.renew(incarnation);
                 self.announce(incarnation, rules_known).await
             }
             Request::Renew { incarnation } if self.leads() => {
-                leases.heard(incarnation);
                 let known = self.state().producers().of(&incarnation).is_some();
-                Some(if known { Reply::Renewed } else { Reply::Gone })
+                Some(if known && leases.renew(incarnation) { Reply::Renewed } else { Reply::Gone })
             }
             Request::Leave { incarnation } => {
                 let gone = vec![Submission::new(GatewayGone { incarnation })];
@@ -195,7 +244,8 @@ impl Service {
             Err(why) => return Some(Reply::Refused { why: why.to_string() }),
         };
         if !self.state().producers().live().any(|(id, _)| id == producer) {
-            return Some(Reply::Gone);
+            // Before its announcement this process may lack records in which the gateway was announced.
+            return Some(if self.leads() { Reply::Gone } else { Reply::Busy });
         }
         let putting = self.inbox.put_foreign(commands.to_vec(), count, texts);
         let pending = match tokio::time::timeout(ROOM_WAIT, putting).await {
@@ -221,4 +271,30 @@ fn check(producer: ProducerId, count: u32, commands: &[u8]) -> Result<(), String
         found += 1;
     }
     if found == count && count > 0 { Ok(()) } else { Err(format!("{found} commands came as {count}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Incarnation = Incarnation([1; 16]);
+    const TWO: Incarnation = Incarnation([2; 16]);
+
+    #[test]
+    fn a_gateway_is_gone_after_its_lease_in_this_lead_and_is_promised_nothing_from_then_on() {
+        let leases = Leases::default();
+        // Before this process leads, and long ago when it does.
+        assert!(leases.renew(ONE));
+        let begin = Instant::now() + 10 * GATEWAY_LEASE;
+        assert!(
+            leases.overdue(&[ONE, TWO], begin).is_empty(),
+            "what came before the lead may have been lost"
+        );
+        assert!(leases.overdue(&[ONE, TWO], begin + GATEWAY_LEASE / 2).is_empty());
+        assert_eq!(leases.overdue(&[ONE, TWO], begin + GATEWAY_LEASE), [ONE, TWO]);
+        assert!(!leases.renew(ONE), "the record that it is gone is on its way");
+        assert!(leases.overdue(&[ONE, TWO], begin + 2 * GATEWAY_LEASE).is_empty(), "each is told once");
+        assert!(leases.overdue(&[], begin).is_empty());
+        assert!(leases.renew(ONE), "nothing is kept of who is not live");
+    }
 }

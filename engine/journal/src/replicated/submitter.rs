@@ -7,7 +7,7 @@ use super::{
     wire::{Reply, Request},
 };
 use crate::{
-    sequencer::{Answered, Followed, Follower, Inbox, Message, Producer, Waiter},
+    sequencer::{Answered, Followed, Follower, Inbox, Limits, Message, Producer, Waiter},
     texts::encode_texts,
     vault::random,
 };
@@ -40,6 +40,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 const GATEWAY_RENEWAL: Duration = Duration::from_millis(1_500);
 /// How long before its lease's end a gateway begins nothing any more.
 const PRESENCE_MARGIN: Duration = Duration::from_secs(1);
+/// How long after it began a renewal a gateway is surely taken for present.
+const PRESENCE: Duration = GATEWAY_LEASE.saturating_sub(PRESENCE_MARGIN);
+/// How long a start waits for a leader before it says so: longer than a takeover.
+const LEADER_WAIT: Duration = Duration::from_secs(4);
 /// How far numbers may run ahead of the oldest that is unanswered, well within the engine's window.
 const AHEAD_MAX: u64 = arena_engine::WINDOW / 2;
 
@@ -121,7 +125,7 @@ pub(crate) struct Outcomes {
 /// The two ends, before the process follows any record.
 pub(crate) fn prepare(client: &Client, partition: Partition) -> (Outcomes, Prepared) {
     let (queue, messages) = mpsc::channel();
-    let inbox = Inbox::new(queue);
+    let inbox = Inbox::new(queue).within(Limits::REQUEST);
     let (lease, held) = watch::channel(None);
     let shared = Arc::new(Shared {
         partition,
@@ -180,8 +184,16 @@ impl Submitter {
                 let _ = told.changed().await;
             }
         };
+        let waits = async {
+            tokio::time::sleep(LEADER_WAIT).await;
+            tracing::warn!(
+                "no engine leads: this gateway waits for one (a process with --role engine or all, on the same NATS)"
+            );
+            std::future::pending::<()>().await;
+        };
         tokio::select! {
             () = known => Ok(()),
+            () = waits => Ok(()),
             why = stopped.wait_for(Option::is_some) => Err(match why {
                 Ok(why) => why.clone().unwrap_or_default(),
                 Err(gone) => gone.to_string(),
@@ -212,6 +224,8 @@ impl Submitter {
         let _ = self.runtime.block_on(self.shared.ask(leave));
         self.shared.inbox.end();
         self.shared.numbered().open.clear();
+        self.shared.told.send_modify(|told| *told += 1);
+        self.shared.places.close();
         // It ends by the message of the stop.
         let _ = self.thread.join();
     }
@@ -233,20 +247,22 @@ async fn renew(shared: Arc<Shared>) {
         let begun = Instant::now();
         let pause = match shared.ask(Bytes::from(request.encode())).await {
             Some(Reply::Renewed) => {
-                shared.lease.send_replace(Some(begun + GATEWAY_LEASE - PRESENCE_MARGIN));
+                shared.lease.send_replace(Some(begun + PRESENCE));
                 GATEWAY_RENEWAL
             }
+            // Without an answer it asks again, perhaps another leader.
+            None => PAUSE,
             // Its number, or that it is gone, comes with the records.
-            Some(Reply::Announced { .. }) => PAUSE,
-            Some(Reply::Gone) => {
-                shared.lease.send_replace(None);
+            Some(reply @ (Reply::Announced { .. } | Reply::Gone)) => {
+                if reply == Reply::Gone {
+                    shared.lease.send_replace(None);
+                }
                 GATEWAY_RENEWAL / 3
             }
             Some(other) => {
                 tracing::warn!(?other, "a leader does not take this gateway");
                 GATEWAY_RENEWAL / 3
             }
-            None => PAUSE,
         };
         // Whether it has a number changes with the records, and there is something to say then.
         let changed =
@@ -307,8 +323,9 @@ async fn place_batch(shared: &Shared, mut first: u64) {
             reply = shared.ask(request) => match reply {
                 Some(Reply::Placed { .. }) => {
                     // The record is on its way; where it was lost on the way, asking again is a duplicate and does nothing.
+                    // Where this process was taken for gone before that record, it did nothing there.
                     let seen = async {
-                        while shared.numbered().open.contains_key(&first) {
+                        while shared.numbered().awaits(first, numbered_for) {
                             if told.changed().await.is_err() {
                                 return;
                             }
@@ -346,6 +363,11 @@ enum Next {
 }
 
 impl Numbered {
+    /// Whether a batch with this first number, sent under this number of the process, may still be answered.
+    fn awaits(&self, first: u64, sent_by: Option<ProducerId>) -> bool {
+        self.producer == sent_by && self.open.contains_key(&first)
+    }
+
     /// What to do about a batch. Where this process got another number since it was last asked for, it never acted under the
     /// old one, and gets numbers under the new one.
     fn request(&mut self, first: &mut u64, numbered_for: &mut Option<ProducerId>) -> Next {

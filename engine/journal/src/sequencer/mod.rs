@@ -37,7 +37,7 @@ use crate::{
 pub(crate) use appender::{End, Lead, LeadOptions};
 pub(crate) use reducer::{Durable, Replica};
 pub(crate) use start::{Source, replay};
-pub(crate) use submit::{Inbox, Message, Waiter};
+pub(crate) use submit::{Inbox, Limits, Message, Waiter};
 
 /// What became of a command, and where that stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +169,7 @@ pub(crate) enum Mover {
     /// This process's appender.
     Own(Inbox),
     /// Whoever leads.
-    Asks(Asker),
+    Asks(Box<Asker>),
 }
 
 impl Sequencer {
@@ -225,7 +225,7 @@ pub(crate) fn end(why: String, stopped: &watch::Sender<Option<String>>) {
 }
 
 /// A thread's work; a panic in it is a reason to end like any other.
-fn caught<E: From<String>>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+pub(crate) fn caught<E: From<String>>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied());

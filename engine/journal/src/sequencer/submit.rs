@@ -1,7 +1,10 @@
 //! How commands come in: numbered by their producer, encoded by who submits, and let in while there is room.
 
 use super::{Outcome, Stopped};
-use crate::{sequencer::reducer::Reduced, texts::SealedText};
+use crate::{
+    sequencer::reducer::Reduced,
+    texts::{SealedText, TEXT_HEAD_BYTES},
+};
 use arena_engine::Emitted;
 use arena_schema::{
     Command, Event, Rejection,
@@ -31,10 +34,29 @@ pub const BATCH_BYTES_MAX: usize = 256 * 1024;
 /// How long one batch's sealed texts may be together.
 pub const BATCH_TEXTS_BYTES_MAX: usize = 1024 * 1024;
 
-/// How many bytes of commands fit into a record.
-const COMMANDS_BYTES_MAX: usize = RECORD_BYTES_MAX - HEADER_BYTES - TRAILER_BYTES;
-/// How many bytes of sealed texts ride beside one record.
-const TEXTS_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How much is put together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// How long one batch's sealed texts may be.
+    batch_texts: usize,
+    /// How long the commands of batches that were merged may be.
+    commands: usize,
+    /// The same of their texts, with what is said of each.
+    texts: usize,
+}
+
+impl Limits {
+    /// What fits into a record, and rides beside one.
+    const RECORD: Self = Self {
+        batch_texts: BATCH_TEXTS_BYTES_MAX,
+        commands: RECORD_BYTES_MAX - HEADER_BYTES - TRAILER_BYTES,
+        texts: 4 * 1024 * 1024,
+    };
+
+    /// What fits into one message to a leader, whose server takes no more than a record and its headers.
+    pub(crate) const REQUEST: Self =
+        Self { batch_texts: 192 * 1024, commands: BATCH_BYTES_MAX, texts: 224 * 1024 };
+}
 
 /// The queue is full: try again in a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +74,10 @@ pub enum SubmitError {
     #[error(transparent)]
     Stopped(#[from] Stopped),
     /// More than one batch may hold.
-    #[error("a batch holds at most {BATCH_BYTES_MAX} bytes of commands and {BATCH_TEXTS_BYTES_MAX} of texts")]
+    #[error(
+        "a batch holds at most {BATCH_BYTES_MAX} bytes of commands and {BATCH_TEXTS_BYTES_MAX} of texts, less of them \
+         where it is sent to another process"
+    )]
     TooLarge,
 }
 
@@ -128,7 +153,7 @@ impl Batch {
         submissions: Vec<Submission>,
     ) -> Result<(Self, Pending), SubmitError> {
         let mut batch = Self::default();
-        let pending = batch.add(heads, submissions)?;
+        let pending = batch.add(heads, submissions, Limits::RECORD)?;
         Ok((batch, pending))
     }
 
@@ -151,6 +176,7 @@ impl Batch {
         &mut self,
         heads: impl Iterator<Item = CommandHead>,
         submissions: Vec<Submission>,
+        limits: Limits,
     ) -> Result<Pending, SubmitError> {
         let (sender, answer) = oneshot::channel();
         self.count = submissions.len() as u32;
@@ -162,18 +188,19 @@ impl Batch {
             self.texts_bytes += texts.iter().map(|text| text.sealed.len()).sum::<usize>();
             self.texts.extend(texts);
         }
-        if self.commands.len() > BATCH_BYTES_MAX || self.texts_bytes > BATCH_TEXTS_BYTES_MAX {
+        if self.commands.len() > BATCH_BYTES_MAX || self.texts_bytes > limits.batch_texts {
             return Err(SubmitError::TooLarge);
         }
         Ok(Pending { answer })
     }
 
-    /// Whether both fit into one record.
-    fn takes(&self, other: &Self) -> bool {
+    /// Whether both may be put together.
+    fn takes(&self, other: &Self, limits: Limits) -> bool {
+        let texts = |batch: &Self| batch.texts_bytes + batch.texts.len() * TEXT_HEAD_BYTES;
         !self.alone
             && !other.alone
-            && self.commands.len() + other.commands.len() <= COMMANDS_BYTES_MAX
-            && self.texts_bytes + other.texts_bytes <= TEXTS_BYTES_MAX
+            && self.commands.len() + other.commands.len() <= limits.commands
+            && texts(self) + texts(other) <= limits.texts
     }
 
     /// Moves all that the other has behind its own; the other is empty then, and keeps its memory.
@@ -226,11 +253,18 @@ pub(crate) struct Inbox {
     messages: mpsc::Sender<Message>,
     waiting: Arc<Mutex<Waiting>>,
     room: Arc<Semaphore>,
+    limits: Limits,
 }
 
 impl Inbox {
     pub(crate) fn new(messages: mpsc::Sender<Message>) -> Self {
-        Self { messages, waiting: Arc::default(), room: Arc::new(Semaphore::new(QUEUE_COMMANDS_MAX)) }
+        let room = Arc::new(Semaphore::new(QUEUE_COMMANDS_MAX));
+        Self { messages, waiting: Arc::default(), room, limits: Limits::RECORD }
+    }
+
+    /// The same with other limits.
+    pub(crate) fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     pub(crate) fn send(&self, message: Message) -> Result<(), Stopped> {
@@ -249,7 +283,7 @@ impl Inbox {
     ) -> Result<Pending, SubmitError> {
         SCRATCH.with_borrow_mut(|own| {
             own.clear();
-            let pending = own.add(heads, submissions)?;
+            let pending = own.add(heads, submissions, self.limits)?;
             own.room = own.count as usize;
             self.push(own)?;
             Ok(pending)
@@ -263,7 +297,7 @@ impl Inbox {
             return Err(ended());
         }
         match waiting.batches.back_mut() {
-            Some(last) if last.takes(batch) => last.take(batch),
+            Some(last) if last.takes(batch, self.limits) => last.take(batch),
             _ => waiting.batches.push_back(std::mem::take(batch)),
         }
         if std::mem::take(&mut waiting.asleep) { self.send(Message::Waiting) } else { Ok(()) }
@@ -359,12 +393,26 @@ impl Producer {
         Self { lease: Some(lease), ..self }
     }
 
-    /// Waits until this process is surely taken for present: what it is home to is no other's then. An embedded one always is.
+    /// Waits until this process is surely taken for present (see [`Producer::is_absent`]): what it is home to is no other's then. An embedded one always is.
     pub async fn is_present(&self) {
         let Some(mut lease) = self.lease.clone() else { return };
         while lease.borrow_and_update().is_none_or(|until| until <= Instant::now()) {
             if lease.changed().await.is_err() {
                 return std::future::pending().await;
+            }
+        }
+    }
+
+    /// Waits until this process may be taken for gone: what it is home to may be another's then. An embedded one never is.
+    pub async fn is_absent(&self) {
+        let Some(mut lease) = self.lease.clone() else { return std::future::pending().await };
+        loop {
+            let Some(until) = *lease.borrow_and_update() else { return };
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(until.into()) => return,
+                // Where its other end is gone the process ends.
+                renewed = lease.changed() => if renewed.is_err() { return },
             }
         }
     }

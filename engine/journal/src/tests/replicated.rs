@@ -1,20 +1,18 @@
 //! Several processes' worth of nodes on one real server.
 
-#[path = "../../../../tests/harness/nats.rs"]
-mod nats;
-
 use crate::{
-    AuditReport, Clock, Outcome, Producer, SqliteJournal, Submission, audit,
+    AuditReport, Clock, Outcome, Producer, SqliteJournal, Submission, SubmitError, audit,
     jetstream::{JetStreamJournal, Nats, NatsOptions},
     journal::Journal,
+    nats_servers::{NatsServers, NatsSetup, left_out},
     replicated::{Node, NodeOptions, mirror_in},
-    testing::{agent_id, register},
+    testing::{Dice, agent_id, register, sealed_text},
 };
 use arena_schema::{
     Event,
+    command::registry::RegisterAgent,
     id::{Era, Partition, RecordNumber},
 };
-use nats::{NatsServers, NatsSetup};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -96,7 +94,7 @@ fn rows(data: &Path) -> u64 {
 
 #[test]
 fn one_process_leads_and_submits_and_goes_on_after_a_stop() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -119,7 +117,7 @@ fn one_process_leads_and_submits_and_goes_on_after_a_stop() {
 
 #[test]
 fn over_the_end_of_an_era_leaders_followers_gateways_and_local_copies_go_on() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -153,7 +151,7 @@ fn over_the_end_of_an_era_leaders_followers_gateways_and_local_copies_go_on() {
 
 #[test]
 fn a_gateway_submits_to_whoever_leads_and_both_have_the_same() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -178,7 +176,7 @@ fn a_gateway_submits_to_whoever_leads_and_both_have_the_same() {
 
 #[test]
 fn when_the_leader_stops_another_takes_over_and_every_command_acts_once() {
-    if nats::left_out() {
+    if left_out() {
         return;
     }
     let bench = Bench::new();
@@ -211,4 +209,39 @@ fn when_the_leader_stops_another_takes_over_and_every_command_acts_once() {
         engine.stop().unwrap();
     }
     bench.audit();
+}
+
+#[test]
+fn what_waited_for_a_leader_is_placed_however_much_it_is_and_acts_once() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::new();
+    let folders: Vec<_> = (0..2).map(|_| TempDir::new().unwrap()).collect();
+    let engine = bench.node(folders[0].path(), true, false);
+    let gateway = bench.node(folders[1].path(), false, true);
+    let producer = gateway.producer().unwrap();
+    engine.stop().unwrap();
+    // More than a server takes in one message.
+    let mut dice = Dice(1);
+    let pending: Vec<_> = (0..1_000)
+        .map(|at| {
+            let (name, text) = sealed_text(agent_id(at), 3_000, &mut dice);
+            let submission = Submission::new(RegisterAgent { name: Some(name), ..register(at) });
+            (at, producer.try_submit(vec![submission.with_text(text)]).unwrap())
+        })
+        .collect();
+    let (_, text) = sealed_text(agent_id(0), 1_000_000, &mut dice);
+    let large = producer.try_submit(vec![Submission::new(register(0)).with_text(text)]);
+    assert!(matches!(large, Err(SubmitError::TooLarge)), "what fits into no request is refused at once");
+    let engine = bench.node(folders[0].path(), true, false);
+    bench.runtime.block_on(async {
+        for (at, one) in pending {
+            let outcome = tokio::time::timeout(PATIENCE, one.outcome()).await.expect("it is placed").unwrap();
+            assert!(registered(&outcome, at), "{outcome:?}");
+        }
+    });
+    gateway.stop().unwrap();
+    engine.stop().unwrap();
+    assert_eq!(bench.audit().texts, 1_000);
 }

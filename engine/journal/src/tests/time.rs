@@ -96,6 +96,26 @@ fn an_advance_is_an_outage_of_ours_and_a_turn_moves_with_it() {
 }
 
 #[test]
+fn a_clock_that_stands_still_goes_on_from_where_another_run_moved_it() {
+    let journal = MemoryJournal::default();
+    for run_number in 1..=3_u64 {
+        // Each run begins at the same time, hours before the last one ended.
+        let still = StillClock::at(LogTime(HOUR_US));
+        let sequencer =
+            start(journal.clone(), run_number as u8, Clock::Still(still), &Witness::default()).unwrap();
+        let before = sequencer.handle().state().head().time;
+        run(sequencer.handle().advance(5 * HOUR_US)).unwrap();
+        let after = sequencer.handle().state().head().time;
+        assert!(
+            after.us_since(before) > 5 * HOUR_US - 1_000,
+            "run {run_number} moved by {}",
+            after.us_since(before)
+        );
+        sequencer.stop().unwrap();
+    }
+}
+
+#[test]
 fn a_turn_that_nobody_answers_is_ended_by_a_tick_once_its_grace_is_over() {
     let (journal, witness) = (MemoryJournal::default(), Witness::default());
     let still = StillClock::at(LogTime(HOUR_US));

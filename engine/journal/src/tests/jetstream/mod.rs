@@ -1,13 +1,15 @@
 //! The journal on real NATS servers, and on connections that lose what was said.
 
 mod contract;
-mod proxy;
+#[path = "../../../../../tests/harness/proxy.rs"]
+pub(super) mod proxy;
 mod restart;
 mod sequencer;
 mod settings;
-mod setup;
+pub(super) mod setup;
 mod sweep;
 mod tail;
 mod unknown;
+mod vault;
 
 use setup::Bench;

@@ -15,57 +15,57 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// Longer than anything here takes on a busy machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(in crate::tests) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) const FIRST: RecordNumber = RecordNumber(1);
+pub(in crate::tests) const FIRST: RecordNumber = RecordNumber(1);
 
 /// Servers with a runtime for the connections to them.
-pub(super) struct Bench {
+pub(in crate::tests) struct Bench {
     // Dropped in this order: no connection outlives its servers for long.
-    pub(super) runtime: Runtime,
-    pub(super) servers: NatsServers,
+    pub(in crate::tests) runtime: Runtime,
+    pub(in crate::tests) servers: NatsServers,
 }
 
 impl Bench {
-    pub(super) fn one() -> Self {
+    pub(in crate::tests) fn one() -> Self {
         Self::on(NatsServers::one(&NatsSetup::default()))
     }
 
-    pub(super) fn three() -> Self {
+    pub(in crate::tests) fn three() -> Self {
         Self::on(NatsServers::three(&NatsSetup::default()))
     }
 
-    pub(super) fn on(servers: NatsServers) -> Self {
+    pub(in crate::tests) fn on(servers: NatsServers) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         Self { runtime, servers }
     }
 
-    pub(super) fn options(&self) -> NatsOptions {
+    pub(in crate::tests) fn options(&self) -> NatsOptions {
         NatsOptions { replicas: self.servers.nodes.len(), ..NatsOptions::new(self.servers.url()) }
     }
 
-    pub(super) fn connect(&self) -> Nats {
+    pub(in crate::tests) fn connect(&self) -> Nats {
         self.connect_with(&self.options())
     }
 
-    pub(super) fn connect_with(&self, options: &NatsOptions) -> Nats {
+    pub(in crate::tests) fn connect_with(&self, options: &NatsOptions) -> Nats {
         self.runtime.block_on(Nats::connect(options)).unwrap()
     }
 
     /// The first era of a partition, over a connection of its own.
-    pub(super) fn journal(&self, partition: u16) -> JetStreamJournal {
+    pub(in crate::tests) fn journal(&self, partition: u16) -> JetStreamJournal {
         open(&self.connect(), partition)
     }
 }
 
-pub(super) fn open(nats: &Nats, partition: u16) -> JetStreamJournal {
+pub(in crate::tests) fn open(nats: &Nats, partition: u16) -> JetStreamJournal {
     nats.runtime().block_on(JetStreamJournal::open_newest(nats, Partition(partition))).unwrap()
 }
 
 /// Waits for a condition.
 #[track_caller]
-pub(super) fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub(in crate::tests) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < PATIENCE, "{what} never came");
@@ -75,7 +75,7 @@ pub(super) fn wait_until(what: &str, condition: impl Fn() -> bool) {
 
 /// What a tail shows from where it is, until it has shown so many records.
 #[track_caller]
-pub(super) fn rows_of_tail(tail: &mut Tail, count: usize) -> Rows {
+pub(in crate::tests) fn rows_of_tail(tail: &mut Tail, count: usize) -> Rows {
     let begun = Instant::now();
     let mut rows = Rows::new();
     while rows.len() < count {
@@ -89,7 +89,7 @@ pub(super) fn rows_of_tail(tail: &mut Tail, count: usize) -> Rows {
 
 /// What a new tail shows, and that it shows no more.
 #[track_caller]
-pub(super) fn rows_once(journal: &JetStreamJournal, count: usize) -> Rows {
+pub(in crate::tests) fn rows_once(journal: &JetStreamJournal, count: usize) -> Rows {
     let mut tail = journal.tail();
     let rows = rows_of_tail(&mut tail, count);
     assert!(tail.next(Duration::from_millis(50)).unwrap().is_none());
@@ -98,14 +98,14 @@ pub(super) fn rows_once(journal: &JetStreamJournal, count: usize) -> Rows {
 
 /// Appends all, each stored.
 #[track_caller]
-pub(super) fn append_all(journal: &mut dyn Journal, records: &[(EncodedRecord, Vec<SealedText>)]) {
+pub(in crate::tests) fn append_all(journal: &mut dyn Journal, records: &[(EncodedRecord, Vec<SealedText>)]) {
     for (record, texts) in records {
         journal.append(record, texts).unwrap();
     }
 }
 
 /// What JetStream's API answers, as an operator would ask it.
-pub(super) fn ask(nats: &Nats, operation: &str, body: &Value) -> Value {
+pub(in crate::tests) fn ask(nats: &Nats, operation: &str, body: &Value) -> Value {
     let asked = nats.client().request(format!("$JS.API.{operation}"), body.to_string().into());
     let answer = nats.runtime().block_on(asked).unwrap();
     serde_json::from_slice(&answer.payload).unwrap()
@@ -117,7 +117,7 @@ fn config(nats: &Nats, stream: &str) -> Value {
 
 /// Sets one setting of a stream.
 #[track_caller]
-pub(super) fn alter(nats: &Nats, stream: &str, name: &str, value: Value) {
+pub(in crate::tests) fn alter(nats: &Nats, stream: &str, name: &str, value: Value) {
     let mut config = config(nats, stream);
     config[name] = value;
     let answer = ask(nats, &format!("STREAM.UPDATE.{stream}"), &config);
@@ -125,10 +125,18 @@ pub(super) fn alter(nats: &Nats, stream: &str, name: &str, value: Value) {
 }
 
 /// Makes a stream anew, empty, with one setting changed.
-pub(super) fn remake(nats: &Nats, stream: &str, name: &str, value: Value) -> Result<(), String> {
+pub(in crate::tests) fn remake(nats: &Nats, stream: &str, name: &str, value: Value) -> Result<(), String> {
     let mut config = config(nats, stream);
     ask(nats, &format!("STREAM.DELETE.{stream}"), &json!({}));
     config[name] = value;
-    let answer = ask(nats, &format!("STREAM.CREATE.{stream}"), &config);
-    if answer.get("error").is_some() { Err(answer.to_string()) } else { Ok(()) }
+    let begun = Instant::now();
+    loop {
+        let answer = ask(nats, &format!("STREAM.CREATE.{stream}"), &config);
+        match answer.get("error") {
+            None => return Ok(()),
+            // The server is still at deleting the old one's files.
+            Some(error) if error["err_code"] == 10_049 && begun.elapsed() < Duration::from_secs(5) => {}
+            Some(_) => return Err(answer.to_string()),
+        }
+    }
 }

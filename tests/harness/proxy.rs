@@ -1,4 +1,7 @@
-//! A proxy before a server that loses what it is told to: answers, whole connections, the rest of a message.
+//! A proxy before a server that loses what it is told to: answers, whole connections, the rest of a message. Two crates
+//! include this file, so it leans on nothing of either.
+
+#![allow(dead_code, unreachable_pub, reason = "each crate that includes it uses a part of it")]
 
 use std::{
     io::{Read, Write},
@@ -10,11 +13,14 @@ use std::{
     thread,
 };
 
-pub(super) struct Proxy {
+/// It cuts all connections when dropped.
+#[derive(Debug)]
+pub struct Proxy {
     port: u16,
     shared: Arc<Shared>,
 }
 
+#[derive(Debug)]
 struct Shared {
     server: String,
     /// Whether what the server says is thrown away.
@@ -28,9 +34,13 @@ struct Shared {
 }
 
 impl Proxy {
-    pub(super) fn before(server: String) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+    /// Before the server at this address.
+    ///
+    /// # Panics
+    /// Where there is no free port.
+    pub fn before(server: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("it is bound").port();
         let shared = Arc::new(Shared {
             server,
             swallows: AtomicBool::new(false),
@@ -44,34 +54,35 @@ impl Proxy {
         Self { port, shared }
     }
 
-    pub(super) fn url(&self) -> String {
+    /// Where clients find it.
+    pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
     /// From now on the server's bytes are thrown away, or no more.
-    pub(super) fn swallow(&self, swallows: bool) {
+    pub fn swallow(&self, swallows: bool) {
         self.shared.swallows.store(swallows, Ordering::SeqCst);
     }
 
     /// Cuts all connections, and lets new ones through or not.
-    pub(super) fn cut(&self, closed: bool) {
+    pub fn cut(&self, closed: bool) {
         self.shared.closed.store(closed, Ordering::SeqCst);
         self.shared.cut();
     }
 
     /// Lets new connections through again.
-    pub(super) fn open(&self) {
+    pub fn open(&self) {
         self.shared.passes.store(usize::MAX, Ordering::SeqCst);
         self.shared.closed.store(false, Ordering::SeqCst);
     }
 
     /// After so many more bytes of the client all connections are cut, and new ones closed until [`Proxy::open`].
-    pub(super) fn cut_after(&self, bytes: usize) {
+    pub fn cut_after(&self, bytes: usize) {
         self.shared.passes.store(bytes, Ordering::SeqCst);
     }
 
     /// Whether it has cut by itself.
-    pub(super) fn has_cut(&self) -> bool {
+    pub fn has_cut(&self) -> bool {
         self.shared.closed.load(Ordering::SeqCst)
     }
 }
@@ -92,15 +103,21 @@ impl Shared {
                 return;
             }
             let Ok(client) = client else { continue };
-            let mut open = self.open.lock().unwrap();
+            let mut open = self.open.lock().expect("no test panics with it");
             if self.closed.load(Ordering::SeqCst) {
                 continue;
             }
             let Ok(server) = TcpStream::connect(&self.server) else { continue };
-            open.extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+            open.extend([
+                client.try_clone().expect("there is a descriptor"),
+                server.try_clone().expect("there is a descriptor"),
+            ]);
             drop(open);
-            let (this, from, to) =
-                (Arc::clone(self), client.try_clone().unwrap(), server.try_clone().unwrap());
+            let (this, from, to) = (
+                Arc::clone(self),
+                client.try_clone().expect("there is a descriptor"),
+                server.try_clone().expect("there is a descriptor"),
+            );
             thread::spawn(move || this.pass(from, to, Self::client_says));
             let this = Arc::clone(self);
             thread::spawn(move || this.pass(server, client, Self::server_says));
@@ -124,7 +141,10 @@ impl Shared {
 
     fn client_says(&self, server: &mut TcpStream, bytes: &[u8]) -> bool {
         let less = |left: usize| Some(left.saturating_sub(bytes.len()));
-        let left = self.passes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).unwrap();
+        let left = self
+            .passes
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+            .expect("it always gives a number");
         if left > bytes.len() {
             return server.write_all(bytes).is_ok();
         }
@@ -135,7 +155,7 @@ impl Shared {
     }
 
     fn cut(&self) {
-        for stream in self.open.lock().unwrap().drain(..) {
+        for stream in self.open.lock().expect("no test panics with it").drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
