@@ -1,4 +1,4 @@
-//! The files that a journal's eras lie in, side by side in one folder: `<name>-<era>.db`. What belongs here: names and which
+//! The files that a journal's eras lie in, side by side in one folder: `records-<partition>-<era>.db`. What belongs here: names and which
 //! files are there. What never does: what is in them.
 
 use crate::journal::JournalError;
@@ -13,7 +13,7 @@ use std::{
 pub(super) struct EraFiles {
     /// The file of the first era, by which the journal is called.
     first: PathBuf,
-    /// The folder, and what stands before the era's number; none where the file's name has no number, and there is one era.
+    /// The folder, and what stands before the era's number; none where the file has another name, and there is one era.
     named: Option<(PathBuf, String)>,
 }
 
@@ -25,6 +25,7 @@ impl EraFiles {
         let name =
             first.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(ENDING));
         let named = name.and_then(|name| name.rsplit_once('-')).and_then(|(name, era)| {
+            name.strip_prefix("records-")?.parse::<u16>().ok()?;
             era.parse::<u32>().ok()?;
             let folder = first.parent().filter(|folder| !folder.as_os_str().is_empty());
             Some((folder.unwrap_or(Path::new(".")).to_owned(), format!("{name}-")))
@@ -102,5 +103,31 @@ impl EraFiles {
 
     pub(super) fn failed(&self, action: &'static str, why: &dyn std::fmt::Display) -> JournalError {
         JournalError::Store { journal: self.name(), action, why: why.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_name_is_a_journal_of_one_era() {
+        let folder = tempfile::TempDir::new().unwrap();
+        for name in [
+            "records-0-1.db",
+            "records-0-2.db",
+            "records-1-7.db",
+            "records-0-03.db",
+            "append-1.db",
+            "append-2.db",
+        ] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let files = |name: &str| EraFiles::of(&folder.path().join(name));
+        assert_eq!(files("records-0-1.db").list().unwrap(), [Era(1), Era(2)]);
+        assert_eq!(files("records-1-1.db").list().unwrap(), [Era(7)]);
+        assert_eq!(files("append-2.db").list().unwrap(), [Era(1)]);
+        assert_eq!(files("append-2.db").file(Era(2)), None);
+        assert_eq!(files("nothing.db").list().unwrap(), []);
     }
 }

@@ -150,3 +150,18 @@ fn an_archive_is_compared_with_the_journal_whenever_it_is_met_again() {
     fs::write(eras[0].file.with_extension("db.new"), b"half").unwrap();
     assert_eq!(archived().unwrap()[0].blake3, eras[0].blake3);
 }
+
+#[test]
+fn archives_are_a_journal_that_a_copy_goes_on_with() {
+    let folder = Folder::new();
+    let whole = several_eras();
+    copied(&whole, &mut folder.journal()).unwrap();
+    let away = folder.path().join("away");
+    let eras = archive(folder.journal().reader().unwrap().as_mut(), &away, &mut |_| {}).unwrap();
+    let last = eras.last().unwrap().last;
+    let mut from_archives = crate::SqliteJournal::open(&away.join("records-0-1.db")).unwrap();
+    assert_eq!(from_archives.last().unwrap(), last);
+    let (found, _) = copied(&whole, &mut from_archives).unwrap();
+    assert_eq!(found, last.0);
+    assert_eq!(rows(&from_archives), rows(&whole));
+}
