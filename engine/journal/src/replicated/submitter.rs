@@ -220,8 +220,13 @@ impl Submitter {
         self.renewing.abort();
         let incarnation = self.shared.numbered().incarnation;
         let leave = Bytes::from(Request::Leave { incarnation }.encode());
+        let left = async {
+            while self.shared.ask(leave.clone()).await != Some(Reply::Done) {
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
         // Where nobody takes it, a leader finds out by itself.
-        let _ = self.runtime.block_on(self.shared.ask(leave));
+        let _ = self.runtime.block_on(async { tokio::time::timeout(REQUEST_WAIT, left).await });
         self.shared.inbox.end();
         self.shared.numbered().open.clear();
         self.shared.told.send_modify(|told| *told += 1);
@@ -251,7 +256,7 @@ async fn renew(shared: Arc<Shared>) {
                 GATEWAY_RENEWAL
             }
             // Its number comes with the records. Without an answer it asks again, perhaps another leader.
-            Some(Reply::Announced { .. }) | None => PAUSE,
+            Some(Reply::Announced { .. } | Reply::Busy) | None => PAUSE,
             Some(Reply::Gone) => {
                 shared.lease.send_replace(None);
                 GATEWAY_RENEWAL / 3
