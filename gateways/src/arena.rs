@@ -126,7 +126,6 @@ impl Arena {
             egress: egress.clone(),
             house: HousePool::start()?,
             directory: directory.clone(),
-            pulse: referee::Pulse::start(),
             public_url: public_url.clone(),
         };
         let (stopping, stop_seen) = watch::channel(false);

@@ -3,10 +3,7 @@
 //! (its own room), what a reply costs (the engine).
 
 mod lanes;
-mod pulse;
 mod turn;
-
-pub use pulse::Pulse;
 
 use crate::{directory::Directory, egress::Egress, house::HousePool};
 use arena_journal::{Followed, Follower, Handle, Producer, Texts};
@@ -38,8 +35,6 @@ pub struct Court {
     pub house: HousePool,
     /// Who they are and where.
     pub directory: Directory,
-    /// Whether this process was held up.
-    pub pulse: Pulse,
     /// Where this arena is reached, without a slash at its end.
     pub public_url: String,
 }

@@ -22,9 +22,6 @@ use tokio::task::JoinSet;
 /// How long to wait for room where this process has no descriptor left to ask.
 const ROOM_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often a turn is asked again because this process was held up; then the agent's time is taken as it was measured.
-const HELD_UP_MAX: usize = 2;
-
 /// How long a turn waits between two attempts to read what it is made of.
 const READ_PAUSE: Duration = Duration::from_secs(1);
 
@@ -46,22 +43,12 @@ struct Fact {
     latency: Duration,
 }
 
-impl Fact {
-    /// Whether it is the agent's fault only if the time was.
-    fn blames_time(&self) -> bool {
-        use StrikeCause::{Timeout, Tls, Transport};
-        matches!(self.verdict, Verdict::Strike { cause: Timeout | Transport | Tls, .. })
-    }
-}
-
 /// Asks for one turn and submits what came; nothing where the turn is past meanwhile.
 pub(super) async fn take(court: &Court, turn: TurnRef) {
-    let mut held_up = 0;
     let (agent, fact) = loop {
         let Some((open, agent, opponent)) = read(court, &turn).await else {
             return;
         };
-        let begun = Instant::now();
         let asking = async {
             match agent.protocol {
                 Protocol::House => Some(ask_house(court, &turn, &open, &agent).await),
@@ -83,11 +70,6 @@ pub(super) async fn take(court: &Court, turn: TurnRef) {
         let Some(fact) = fact else {
             return void(court, &turn, "its protocol is not refereed here").await;
         };
-        if fact.blames_time() && held_up < HELD_UP_MAX && court.pulse.was_held_up_since(begun).await {
-            tracing::warn!("this process was held up while an agent was asked: it is asked again");
-            held_up += 1;
-            continue;
-        }
         break (agent, fact);
     };
     if let Verdict::OurFault(why) = &fact.verdict {

@@ -129,6 +129,44 @@ async fn whoever_is_asked_to_stop_loses_nothing_and_hands_over_at_once() {
     assert_registered_once(&records, &acknowledged);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_each_process_does_everything_the_one_that_is_left_goes_on_alone() {
+    if left_out() {
+        return;
+    }
+    let site = Site::one();
+    let [one, two] = site.serve_all([("a1", "all"), ("a2", "all")]);
+    let mut processes = vec![one, two];
+    for _ in 0..2 {
+        let loads = processes.iter().map(|process| Load::start(&[process], 2)).collect::<Vec<_>>();
+        for load in &loads {
+            load.more(20).await;
+        }
+        let leader = leader_of(&processes);
+        let name = processes[leader].data.file_name().unwrap().to_str().unwrap().to_owned();
+        let killed = Instant::now();
+        processes.remove(leader).kill();
+        let takeover = loads[1 - leader].resumed(killed).await;
+        println!("takeover after {} ms", takeover.as_millis());
+        assert!(takeover < TAKEOVER_MAX, "{takeover:?}");
+        let mut acknowledged = Vec::new();
+        for load in loads {
+            acknowledged.extend(load.stop().await);
+        }
+        processes.push(site.serve(&name, "all"));
+        for slug in acknowledged {
+            // Whichever of them is asked.
+            for process in &processes {
+                assert_eq!(process.get(&format!("/api/v1/agents/{slug}"), None).await.0, 200, "{slug}");
+            }
+        }
+    }
+    for process in processes {
+        process.stop();
+    }
+    assert_registered_once(&site.judge(), &[]);
+}
+
 /// In order: nobody has to wait for a leader.
 pub(super) fn stop_all(gateway: Served, engines: Vec<Served>) {
     gateway.stop();

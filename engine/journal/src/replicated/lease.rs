@@ -165,9 +165,12 @@ impl Lease {
         Ok(self.seen.map(|seen| seen.holder))
     }
 
-    /// Whether nobody holds it as far as this process has seen: it was given up, or not renewed for long enough.
+    /// Whether nobody else holds it as far as this process has seen: it was given up, or not renewed for long enough, or a
+    /// write of this process stands there whose time ran out or whose answer was lost.
     pub(crate) fn is_free(&self) -> bool {
-        self.seen.is_none_or(|seen| seen.holder.incarnation.is_none() || seen.since.elapsed() >= LEASE)
+        self.seen.is_none_or(|seen| {
+            seen.holder.incarnation.is_none_or(|holder| holder == self.own) || seen.since.elapsed() >= LEASE
+        })
     }
 
     /// Takes or renews it with this mark beside it. Gives whether this process holds it now.
@@ -244,6 +247,10 @@ async fn within_kind<T>(asked: impl Future<Output = T>, action: &'static str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        jetstream::{Nats, NatsOptions},
+        nats_servers::{NatsServers, NatsSetup, left_out},
+    };
 
     #[test]
     fn a_holder_reads_back_as_it_was_written_and_nothing_else_does() {
@@ -257,5 +264,32 @@ mod tests {
         for broken in ["", "-", "- 17", "x 17 ab 3", &format!("{text} "), &text.replace("17", "-1")] {
             assert_eq!(Holder::parse(broken), None, "{broken:?}");
         }
+    }
+
+    #[test]
+    fn a_write_whose_answer_was_lost_is_no_loss_of_the_lease_and_anothers_is() {
+        if left_out() {
+            return;
+        }
+        let servers = NatsServers::one(&NatsSetup::default());
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let nats = Nats::connect(&NatsOptions::new(servers.url())).await.unwrap();
+            let open = |own| Lease::open(nats.jetstream(), 1, Partition(0), Incarnation([own; 16]));
+            let mark = LeadMark { number: RecordNumber(1), hash: Hash([1; 32]), epoch: Epoch(1) };
+            let (mut own, mut unheard, mut other) =
+                (open(1).await.unwrap(), open(1).await.unwrap(), open(2).await.unwrap());
+            assert!(own.hold(mark).await.unwrap());
+            let term = own.held().unwrap().term;
+            unheard.look().await.unwrap();
+            assert!(unheard.is_free() && unheard.hold(mark).await.unwrap());
+            assert!(own.hold(mark).await.unwrap(), "it was this process's own write");
+            assert_eq!(own.held().unwrap().term, term);
+            other.look().await.unwrap();
+            assert!(!other.is_free());
+            assert!(other.hold(mark).await.unwrap(), "it wrote behind the last that it saw");
+            assert!(!own.hold(mark).await.unwrap());
+            assert!(own.held().is_none() && !own.is_free());
+        });
     }
 }

@@ -27,7 +27,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tokio::{sync::watch, task::JoinSet};
+use tokio::sync::watch;
 
 /// How long after its last renewal a gateway is taken for gone.
 pub const GATEWAY_LEASE: Duration = Duration::from_secs(6);
@@ -128,21 +128,20 @@ impl Service {
         let leases = Arc::new(Leases::default());
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut under_way = JoinSet::new();
         loop {
             let (message, submitted) = tokio::select! {
                 message = submits.next() => (message, true),
                 message = positions.next() => (message, false),
                 _ = looks.tick() => {
                     service.end_the_silent(&leases);
-                    while under_way.try_join_next().is_some() {}
                     continue;
                 }
             };
             let message = message.ok_or("the connection to NATS was closed")?;
             let Some(to) = message.reply else { continue };
             let (service, leases) = (Arc::clone(&service), Arc::clone(&leases));
-            under_way.spawn(async move {
+            // Whoever was let in is answered also when the lead is over: that it stands in a record stays true.
+            tokio::spawn(async move {
                 let reply = if submitted {
                     service.answer(&message.payload, &leases).await.map(|reply| reply.encode())
                 } else {
@@ -203,8 +202,8 @@ impl Service {
             }
             Request::Leave { incarnation } => {
                 let gone = vec![Submission::new(GatewayGone { incarnation })];
-                self.inbox.put_own(gone).ok()?.answered().await.ok()?;
-                Some(Reply::Done)
+                let Ok(pending) = self.inbox.put_own(gone) else { return Some(Reply::Busy) };
+                Some(if pending.answered().await.is_ok() { Reply::Done } else { Reply::Busy })
             }
             Request::Submit { producer, count, commands, texts } => {
                 self.submit(producer, count, commands, texts).await
@@ -223,7 +222,8 @@ impl Service {
 
     async fn announce(&self, incarnation: Incarnation, rules_known: RulesVersion) -> Option<Reply> {
         let announce = Submission::new(AnnounceGateway { incarnation, rules_known });
-        let answered = self.inbox.put_own(vec![announce]).ok()?.answered().await.ok()?;
+        let Ok(pending) = self.inbox.put_own(vec![announce]) else { return Some(Reply::Busy) };
+        let Ok(answered) = pending.answered().await else { return Some(Reply::Busy) };
         match answered.events(0) {
             Ok(mut events) => events.find_map(|event| match event {
                 Event::GatewayAnnounced(event) if event.incarnation == incarnation => {
@@ -248,12 +248,15 @@ impl Service {
             return Some(if self.leads() { Reply::Gone } else { Reply::Busy });
         }
         let putting = self.inbox.put_foreign(commands.to_vec(), count, texts);
-        let pending = match tokio::time::timeout(ROOM_WAIT, putting).await {
-            Ok(pending) => pending.ok()?,
-            Err(_elapsed) => return Some(Reply::Busy),
+        let Ok(Ok(pending)) = tokio::time::timeout(ROOM_WAIT, putting).await else {
+            // There is no room now, or the lead is over.
+            return Some(Reply::Busy);
         };
-        let answered = pending.answered().await.ok()?;
-        Some(Reply::Placed { record: answered.record() })
+        Some(match pending.answered().await {
+            Ok(answered) => Reply::Placed { record: answered.record() },
+            // Whether they are stored the records show; asked again they act once.
+            Err(_) => Reply::Busy,
+        })
     }
 }
 

@@ -220,8 +220,13 @@ impl Submitter {
         self.renewing.abort();
         let incarnation = self.shared.numbered().incarnation;
         let leave = Bytes::from(Request::Leave { incarnation }.encode());
+        let left = async {
+            while self.shared.ask(leave.clone()).await != Some(Reply::Done) {
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
         // Where nobody takes it, a leader finds out by itself.
-        let _ = self.runtime.block_on(self.shared.ask(leave));
+        let _ = self.runtime.block_on(async { tokio::time::timeout(REQUEST_WAIT, left).await });
         self.shared.inbox.end();
         self.shared.numbered().open.clear();
         self.shared.told.send_modify(|told| *told += 1);
@@ -250,8 +255,8 @@ async fn renew(shared: Arc<Shared>) {
                 shared.lease.send_replace(Some(begun + PRESENCE));
                 GATEWAY_RENEWAL
             }
-            // Without an answer it asks again, perhaps another leader.
-            None => PAUSE,
+            // It asks again, perhaps another leader.
+            Some(Reply::Busy) | None => PAUSE,
             // Its number, or that it is gone, comes with the records.
             Some(reply @ (Reply::Announced { .. } | Reply::Gone)) => {
                 if reply == Reply::Gone {

@@ -38,7 +38,7 @@ pub(crate) enum Reply {
     Position { record: RecordNumber },
     /// Done.
     Done,
-    /// There is no room now.
+    /// There is no room now, or the lead ended meanwhile: ask again.
     Busy,
     /// It cannot be taken, whenever it comes.
     Refused { why: String },
