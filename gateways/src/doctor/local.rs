@@ -164,7 +164,8 @@ pub(super) fn last_header(settings: &Settings) -> Result<Option<Header>, String>
 pub(super) fn vault(settings: &Settings, checks: &mut Vec<Check>) {
     let (file, kept) = (settings.vault_key_file(), settings.data.join("vault.db"));
     let shared = settings.nats.url.is_some();
-    let known = kept.is_file();
+    // The vault of a journal that is shared is on NATS, like the journal.
+    let known = !shared && kept.is_file();
     let recorded = matches!(last_header(settings), Ok(Some(_)));
     let shown = file.display();
     if !file.exists() && !known && !shared {

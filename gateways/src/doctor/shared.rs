@@ -3,13 +3,16 @@
 use super::{Check, local};
 use crate::{arena::PARTITION, place, settings::Settings};
 use arena_journal::{
-    Durability, JetStreamJournal, Journal, Nats, NatsReport, StreamReport, replicated::leader,
+    Durability, JetStreamJournal, Journal, Nats, NatsReport, StreamReport, Vault, VaultKey,
+    replicated::leader,
 };
 use arena_schema::LogTime;
 use tokio::runtime::Runtime;
 
 /// How far the server's clock and this machine's may part before it is said.
 const CLOCKS_PARTED_US: u64 = 1_000_000;
+/// The bucket of the vault.
+const VAULT: &str = "ARENA_VAULT";
 /// Of a limit in bytes, in percent.
 const NEARLY_FULL: u64 = 90;
 
@@ -42,6 +45,7 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
     if report.streams.is_empty() {
         checks.push(Check::fine("streams", "there are none yet; the first start makes them"));
     }
+    vault(settings, runtime, &nats, checks);
     lead(runtime, &nats, checks);
     end(settings, runtime, &nats, checks);
 }
@@ -104,6 +108,25 @@ fn stream(stream: &StreamReport) -> Check {
         }
         _ => Check::fine(what, says),
     }
+}
+
+/// That the shared vault, where there is one, opens under this process's key.
+fn vault(settings: &Settings, runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
+    // A key that cannot be read was told of before.
+    let Ok(key) = VaultKey::load(&settings.vault_key_file(), false) else { return };
+    if runtime.block_on(nats.jetstream().get_key_value(VAULT)).is_err() {
+        return checks.push(Check::fine("vault", "there is none yet; the first start makes it"));
+    }
+    let opened = Vault::in_bucket(nats, key).and_then(|vault| vault.names("agent/"));
+    checks.push(match opened {
+        Ok(names) => {
+            Check::fine("vault", format!("{VAULT} opens; it keeps the keys of {} agents", names.len()))
+        }
+        Err(why) => {
+            let next = "give this process the key file that the others have";
+            Check::refuses("vault", why.to_string(), next)
+        }
+    });
 }
 
 fn lead(runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {

@@ -2,7 +2,7 @@
 
 use super::run;
 use arena_tests::{
-    Served,
+    ServeOptions, Served,
     nats::{NatsServers, NatsSetup, left_out},
     program::Printed,
 };
@@ -91,7 +91,17 @@ async fn nats_is_looked_at_from_its_disk_to_its_leader() {
     check(&report, "JetStream", "ok");
     assert!(text(&check(&report, "durability", "note")["next"]).contains("monitor_url"), "{report:#}");
     check(&report, "streams", "ok");
+    check(&report, "vault", "ok");
+    let started = ["--nats", url.as_str()].map(str::to_owned).to_vec();
+    Served::with(ServeOptions { data: Some(data.into()), flags: started, ..ServeOptions::default() }).stop();
+    let report = doctor(&["--data", data, "--nats", &url], true).await;
+    check(&report, "leader", "ok");
+    check(&report, "journal", "ok");
+    drop(servers);
 
+    let servers = NatsServers::one(&NatsSetup::default());
+    let url = servers.url();
+    fs::remove_dir_all(Path::new(data).join("mirror")).unwrap();
     // Copied there, it has streams; and what this process's copy has, they must have.
     let arena = Served::start();
     let own = arena.data.join("records-0-1.db");
