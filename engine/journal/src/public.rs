@@ -106,6 +106,9 @@ impl Tables {
             let (handle, protocol) = (agent.handle.clone(), agent.protocol);
             tables.seat(slot, Agent { generation, handle, protocol, challenges: agent.challenges });
         }
+        for (key, guest) in state.guests().iter() {
+            tables.seat_guest(key, guest.handle.clone(), guest.protocol);
+        }
         for (slot, generation, open) in state.matches().open().iter() {
             let named = MatchNamed {
                 id: open.id,
@@ -126,6 +129,20 @@ impl Tables {
         self.agents[at] = Some(agent);
     }
 
+    /// An agent of partition 0 that plays in this one. Who may challenge it is told there.
+    fn seat_guest(&mut self, key: AgentKey, handle: Handle, protocol: Protocol) {
+        let AgentKey { slot, generation } = key;
+        self.seat(slot, Agent { generation, handle, protocol, challenges: ChallengePolicy::Open });
+    }
+
+    fn unseat(&mut self, key: AgentKey) {
+        if let Some(agent) = self.agents.get_mut(key.slot as usize) {
+            *agent = None;
+        }
+        let length = self.agents.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        self.agents.truncate(length);
+    }
+
     /// What an event changes of the names. A kind that names something has an arm here.
     fn learn(&mut self, event: &Event) {
         match event {
@@ -144,6 +161,10 @@ impl Tables {
                     agent.challenges = event.challenges;
                 }
             }
+            Event::GuestArrived(event) => {
+                self.seat_guest(event.agent, event.handle.clone(), event.protocol);
+            }
+            Event::GuestLeft(event) => self.unseat(event.agent),
             Event::MatchOpened(event) => {
                 let MatchOpened { id, game, rated, seats, .. } = *event;
                 self.matches.insert(event.key, MatchNamed { id, game, rated, seats });
@@ -164,7 +185,12 @@ impl Tables {
             | Event::CredentialRotated(_)
             | Event::TurnOpened(_)
             | Event::MovePlayed(_)
-            | Event::StrikeRecorded(_) => {}
+            | Event::StrikeRecorded(_)
+            | Event::PartitionOpened(_)
+            | Event::OutboxSent(_)
+            | Event::OutboxTrimmed(_)
+            | Event::MatchSent(_)
+            | Event::MatchReturned(_) => {}
         }
     }
 }
