@@ -86,11 +86,10 @@ impl Homes {
 
 /// The live gateways are others than before: where partitions are kept in step, whoever is at home where one `leaves` finds its
 /// next home among them, whether it is asked anything or not.
-pub(crate) fn keep_in_step(state: &mut State, leaves: impl Fn(ProducerId, &Producers) -> bool) {
+pub(crate) fn keep_in_step(state: &mut State, leaves: impl Fn(ProducerId) -> bool) {
     let State { producers, homes, registry, guests, outbox, .. } = state;
-    let leaves = |home| leaves(home, producers);
     let arrives = |agent: &AgentId| rendezvous(producers, agent, ProducerId::NONE);
-    guests.rehome(leaves, arrives);
+    guests.rehome(&leaves, arrives);
     if outbox.spans() {
         homes.rehome(registry, leaves, arrives);
     }

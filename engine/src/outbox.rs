@@ -16,7 +16,8 @@
 //!   `NumberReused` or `Expired`, one beyond the next is `OutboxGap`. An entry that is refused, for whatever reason, uses up
 //!   nothing: it waits in the sender's outbox and comes again. So it is never lost, and nothing overtakes it.
 //! - The sender's leader acknowledges (`AcknowledgeOutbox`) what the *state* of the other side shows as taken ([`Outbox::taken`]),
-//!   never what an answer said. What was acknowledged leaves the outbox.
+//!   never what an answer said. What was acknowledged leaves the outbox. Both sides keep a chain over the entries' digests: where
+//!   one of them was restored to another history, the acknowledgement is refused (`OutboxForked`), and nothing leaves.
 //! - At its cap partition 0 refuses to open (`OutboxFull`). A partition at its own refuses to take: 0 keeps the entry. For each
 //!   match that is open there is room for the entry of its end, for each live gateway for that of its going, so neither is ever
 //!   refused.
@@ -33,7 +34,7 @@
 mod snapshot;
 
 use arena_schema::{
-    Command, Event, Rejection,
+    Command, Event, Hash, Rejection,
     codec::DecodeError,
     event::system::{OutboxSent, OutboxTrimmed},
     hash::BodyDigest,
@@ -56,18 +57,39 @@ pub struct Outbox {
 }
 
 /// One row: what was sent to a partition.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Row {
     /// The number of the last entry.
     sent: u64,
+    /// The chain over all that left.
+    chain: Hash,
     /// Those that were not acknowledged, the oldest first; the last one has the number `sent`.
     waiting: VecDeque<Entry>,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { sent: 0, chain: Hash::ZERO, waiting: VecDeque::new() }
+    }
 }
 
 impl Row {
     fn acknowledged(&self) -> u64 {
         self.sent - self.waiting.len() as u64
     }
+
+    /// The chain over all entries up to this one, which waits or was the last to leave.
+    fn chain_at(&self, number: u64) -> Option<Hash> {
+        let count = number.checked_sub(self.acknowledged())?;
+        let waiting = self.waiting.iter().take(usize::try_from(count).ok()?);
+        (number <= self.sent)
+            .then(|| waiting.fold(self.chain, |chain, entry| chained(chain, &entry.digest())))
+    }
+}
+
+/// The chain behind one more entry. Two partitions that have the same chain speak of the same entries.
+fn chained(chain: Hash, digest: &BodyDigest) -> Hash {
+    chain.then(&digest.0)
 }
 
 /// A command for another partition.
@@ -87,6 +109,10 @@ impl Entry {
     pub fn command(&self) -> Result<Command, DecodeError> {
         Command::decode(self.kind, &self.body)
     }
+
+    fn digest(&self) -> BodyDigest {
+        BodyDigest::of(self.kind, &self.body)
+    }
 }
 
 /// The last entry of a partition that acted here.
@@ -94,6 +120,8 @@ impl Entry {
 struct Taken {
     number: u64,
     digest: BodyDigest,
+    /// The chain over all up to it.
+    chain: Hash,
 }
 
 impl Outbox {
@@ -129,6 +157,16 @@ impl Outbox {
     /// The number of the last entry of another partition that acted here: what its leader may acknowledge there.
     pub fn taken(&self, from: Partition) -> u64 {
         self.taken.get(&from).map_or(0, |taken| taken.number)
+    }
+
+    /// The chain over all entries of another partition that acted here: what its leader says of them there.
+    pub fn taken_chain(&self, from: Partition) -> Hash {
+        self.taken.get(&from).map_or(Hash::ZERO, |taken| taken.chain)
+    }
+
+    /// Whether the entries up to this one, as another partition took them, are those that were sent to it.
+    pub(crate) fn sent_so(&self, to: Partition, through: u64, chain: &Hash) -> bool {
+        self.rows.get(&to).and_then(|row| row.chain_at(through)) == Some(*chain)
     }
 
     /// Whether a partition was opened, or something was sent to it.
@@ -193,14 +231,17 @@ impl Outbox {
     pub(crate) fn trimmed(&mut self, event: &OutboxTrimmed) {
         if let Some(row) = self.rows.get_mut(&event.to) {
             let gone = event.through.saturating_sub(row.acknowledged());
-            row.waiting.drain(..(gone as usize).min(row.waiting.len()));
+            for entry in row.waiting.drain(..(gone as usize).min(row.waiting.len())) {
+                row.chain = chained(row.chain, &entry.digest());
+            }
         }
     }
 
     /// An entry acted, where the producer is a partition.
     pub(crate) fn took(&mut self, producer: ProducerId, number: u64, digest: BodyDigest) {
         if let Some(from) = producer.as_partition() {
-            self.taken.insert(from, Taken { number, digest });
+            let chain = chained(self.taken_chain(from), &digest);
+            self.taken.insert(from, Taken { number, digest, chain });
         }
     }
 }

@@ -179,19 +179,16 @@ pub fn evolve(state: &mut State, now: LogTime, event: &Event) {
         Event::SequencerAnnounced(event) => system::evolve::sequencer_announced(state, event),
         Event::GatewayAnnounced(event) => {
             state.producers.announce(event);
-            homes::keep_in_step(state, |home, _| home == ProducerId::NONE);
+            homes::keep_in_step(state, |home| home == ProducerId::NONE);
         }
         Event::GatewayRemoved(event) => {
             state.producers.remove(event.producer);
-            homes::keep_in_step(state, |home, _| home == event.producer);
+            homes::keep_in_step(state, |home| home == event.producer);
         }
         Event::RulesActivated(event) => state.rules = event.version,
         Event::EraClosed(event) => state.era = Era(event.era.0 + 1),
         Event::LineageBegun(event) => system::evolve::lineage_begun(state, event),
-        Event::PartitionOpened(event) => {
-            state.outbox.opened(event.partition);
-            homes::keep_in_step(state, |home, producers| !producers.is_live(home));
-        }
+        Event::PartitionOpened(event) => state.outbox.opened(event.partition),
         Event::OutboxSent(event) => state.outbox.sent_one(event),
         Event::OutboxTrimmed(event) => state.outbox.trimmed(event),
         Event::AgentRegistered(event) => state.registry.registered(event),

@@ -171,6 +171,11 @@ pub(crate) fn check(script: &str, expect: expect_test::Expect) {
     expect.assert_eq(&printed);
 }
 
+/// What is printed of a script.
+pub(crate) fn printed(script: &str) -> String {
+    script::run(script).0
+}
+
 /// The state that a script makes.
 pub(crate) fn made_by(script: &str) -> State {
     script::run(script).1.state

@@ -42,8 +42,8 @@ wire_enum! {
         OutboxGap = 17 => "outbox_gap",
         /// As much waits for another partition as may.
         OutboxFull = 18 => "outbox_full",
-        /// The other side has taken more than was sent: this history is shorter than the one that it followed.
-        OutboxAhead = 19 => "outbox_ahead",
+        /// The other side has taken what was never sent: one of the two histories is not the one that it was.
+        OutboxForked = 19 => "outbox_forked",
 
         /// The handle is somebody's.
         NameTaken = 101 => "name_taken",

@@ -5,30 +5,30 @@ use crate::snapshot::Misfit;
 use arena_schema::codec::{Values, encode};
 use std::collections::{BTreeMap, VecDeque};
 
-const ROW_BYTES_MIN: usize = 3;
+const ROW_BYTES_MIN: usize = 36;
 const ENTRY_BYTES_MIN: usize = 2;
-const TAKEN_BYTES_MIN: usize = 19;
+const TAKEN_BYTES_MIN: usize = 52;
 
 impl Outbox {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let Self { rows, taken } = self;
         encode(&(rows.len() as u32), out);
-        for (to, Row { sent, waiting }) in rows {
-            encode(&(to, sent, waiting.len() as u32), out);
+        for (to, Row { sent, chain, waiting }) in rows {
+            encode(&(to, sent, chain, waiting.len() as u32), out);
             for Entry { kind, body } in waiting {
                 encode(&(kind, body), out);
             }
         }
         encode(&(taken.len() as u32), out);
-        for (from, Taken { number, digest }) in taken {
-            encode(&(from, number, digest), out);
+        for (from, Taken { number, digest, chain }) in taken {
+            encode(&(from, number, digest, chain), out);
         }
     }
 
     pub(crate) fn decode(values: &mut Values<'_>) -> Result<Self, Misfit> {
         let (mut rows, mut taken) = (BTreeMap::new(), BTreeMap::new());
         for _ in 0..values.count(ROW_BYTES_MIN)? {
-            let (to, sent) = values.take()?;
+            let (to, sent, chain) = values.take()?;
             let mut waiting = VecDeque::new();
             for _ in 0..values.count(ENTRY_BYTES_MIN)? {
                 let (kind, body): (_, &[u8]) = values.take()?;
@@ -39,13 +39,13 @@ impl Outbox {
             if waiting.len() as u64 > sent {
                 return Err(Misfit("more waits than was sent"));
             }
-            if rows.insert(to, Row { sent, waiting }).is_some() {
+            if rows.insert(to, Row { sent, chain, waiting }).is_some() {
                 return Err(Misfit("a partition comes twice"));
             }
         }
         for _ in 0..values.count(TAKEN_BYTES_MIN)? {
-            let (from, number, digest) = values.take()?;
-            if number == 0 || taken.insert(from, Taken { number, digest }).is_some() {
+            let (from, number, digest, chain) = values.take()?;
+            if number == 0 || taken.insert(from, Taken { number, digest, chain }).is_some() {
                 return Err(Misfit("what was taken of a partition is nothing, or comes twice"));
             }
         }

@@ -10,5 +10,5 @@ pub(crate) fn sequencer_announced(state: &mut State, event: &SequencerAnnounced)
 pub(crate) fn lineage_begun(state: &mut State, event: &LineageBegun) {
     state.lineage = Some(event.lineage);
     state.producers.remove_all();
-    homes::keep_in_step(state, |_, _| true);
+    homes::keep_in_step(state, |_| true);
 }

@@ -34,15 +34,15 @@ pub(crate) fn acknowledge(
     command: &AcknowledgeOutbox,
     out: &mut Vec<Event>,
 ) -> Result<(), Rejection> {
-    let AcknowledgeOutbox { to, through } = *command;
+    let AcknowledgeOutbox { to, through, chain } = *command;
     if !state.outbox.knows(to) {
         return Err(Rejection::UnknownPartition);
     }
-    if through > state.outbox.sent(to) {
-        return Err(Rejection::OutboxAhead);
-    }
     if through <= state.outbox.acknowledged(to) {
         return Err(Rejection::Expired);
+    }
+    if !state.outbox.sent_so(to, through, &chain) {
+        return Err(Rejection::OutboxForked);
     }
     out.push(OutboxTrimmed { to, through }.into());
     Ok(())

@@ -146,10 +146,12 @@ impl Network {
 
     pub(crate) fn acknowledge(&mut self, from: usize, to: usize) -> bool {
         let through = self.state(to).outbox().taken(Partition(from as u16));
+        let chain = self.state(to).outbox().taken_chain(Partition(from as u16));
         let to = Partition(to as u16);
         let news = through > self.state(from).outbox().acknowledged(to);
         if news {
-            self.write(from, AcknowledgeOutbox { to, through });
+            let events = self.write(from, AcknowledgeOutbox { to, through, chain });
+            assert!(matches!(events.last(), Some(Event::OutboxTrimmed(_))), "{events:?}");
         }
         news
     }

@@ -272,7 +272,7 @@ fn whatever_stands_in_a_record_comes_to_events_and_the_rooms_agree() {
         "unknown_partition",
         "outbox_gap",
         "outbox_full",
-        "outbox_ahead",
+        "outbox_forked",
     ];
     let events = Event::KINDS.iter().map(|(_, name)| *name).filter(|name| *name != "Rejected");
     let rejections = Rejection::ALL.iter().map(|rejection| rejection.as_str());

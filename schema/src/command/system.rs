@@ -72,4 +72,6 @@ pub struct AcknowledgeOutbox {
     pub to: Partition,
     /// The last entry that its own state shows as taken.
     pub through: u64,
+    /// What its own state shows as the chain over all entries up to there.
+    pub chain: Hash,
 }

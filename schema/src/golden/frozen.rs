@@ -52,7 +52,7 @@ fn rejections() {
         16 "unknown_partition"
         17 "outbox_gap"
         18 "outbox_full"
-        19 "outbox_ahead"
+        19 "outbox_forked"
         101 "name_taken"
         102 "unknown_agent"
         103 "invalid_registration"

@@ -198,7 +198,10 @@ fn commands_of_rules_2() -> Vec<Sample<Command>> {
     let homeless = cm::TakeMatch { seats: [guest(21, None), guest(22, None)], rated: false, ..take.clone() };
     vec![
         named("OpenPartition", cs::OpenPartition { partition: Partition(0x0708) }),
-        named("AcknowledgeOutbox", cs::AcknowledgeOutbox { to: Partition(0x090a), through: 1 << 33 }),
+        named(
+            "AcknowledgeOutbox",
+            cs::AcknowledgeOutbox { to: Partition(0x090a), through: 1 << 33, chain: Hash(run(0x64)) },
+        ),
         named("TakeMatch", take),
         named("TakeMatch/homeless", homeless),
         named("ReturnMatch", cm::ReturnMatch { id: match_id() }),

@@ -168,8 +168,9 @@ impl History {
             _ => {
                 // What was acknowledged before, and what never is sent, whatever falls due in this record.
                 let sent = self.network.state(from).outbox().sent(Partition(to as u16));
+                let chain = self.network.state(to).outbox().taken_chain(Partition(from as u16));
                 let through = self.random.of(&[0, acknowledged, sent + 1_000, u64::MAX]);
-                self.network.write(from, AcknowledgeOutbox { to: Partition(to as u16), through });
+                self.network.write(from, AcknowledgeOutbox { to: Partition(to as u16), through, chain });
             }
         }
     }
@@ -291,7 +292,7 @@ fn whatever_comes_late_twice_or_out_of_order_each_entry_acts_once_and_the_books_
         "malformed",
         "match_id_taken",
         "number_reused",
-        "outbox_ahead",
+        "outbox_forked",
         "outbox_gap",
         "pair_limit",
         "unknown_kind",

@@ -4,7 +4,7 @@ use super::{agent, asked, by, gateway, match_id, mv, open, refused, register, tw
 use crate::{
     GATEWAYS_WAITING_MAX, OPENINGS_WAITING_MAX, SNAPSHOT_LAYOUT, SnapshotError, State,
     matches::{OPEN_PER_AGENT_MAX, OPEN_PER_PAIR_MAX},
-    testing::{Body, Journal, Letter, Network, encoded},
+    testing::{Body, Journal, Letter, Network, encoded, printed},
 };
 use arena_schema::{
     Command, Event, Hash, LogTime, Rejection,
@@ -14,6 +14,7 @@ use arena_schema::{
             AcknowledgeOutbox, ActivateRules, AnnounceGateway, BeginLineage, GatewayGone, OpenPartition,
         },
     },
+    hash::BodyDigest,
     id::{
         ConnectionMethod, GameCode, Incarnation, Lineage, MatchKey, Partition, ProducerId, Protocol,
         RulesVersion, Seed,
@@ -132,20 +133,45 @@ fn what_was_acknowledged_leaves_and_nothing_else_does() {
         by(&mut network, 0, open(match_id(1, at), [0, 1]));
     }
     let to = Partition(1);
-    let acknowledge = |network: &mut Network, through| network.write(0, AcknowledgeOutbox { to, through });
     let sent = network.state(0).outbox().sent(to);
     network.carry(0, 1, 2);
     assert_eq!(network.state(0).outbox().waiting_count(to), 1);
-    refused(&acknowledge(&mut network, sent - 1), Rejection::Expired);
-    refused(&acknowledge(&mut network, 0), Rejection::Expired);
-    refused(&acknowledge(&mut network, sent + 1), Rejection::OutboxAhead);
-    let unknown = AcknowledgeOutbox { to: Partition(9), through: 1 };
+    let chain = network.state(1).outbox().taken_chain(Partition(0));
+    let acknowledge =
+        |network: &mut Network, through, chain| network.write(0, AcknowledgeOutbox { to, through, chain });
+    refused(&acknowledge(&mut network, sent - 1, chain), Rejection::Expired);
+    refused(&acknowledge(&mut network, 0, Hash::ZERO), Rejection::Expired);
+    // More than was sent; as much, but something else.
+    refused(&acknowledge(&mut network, sent + 1, chain), Rejection::OutboxForked);
+    refused(&acknowledge(&mut network, u64::MAX, chain), Rejection::OutboxForked);
+    refused(&acknowledge(&mut network, sent, chain), Rejection::OutboxForked);
+    let unknown = AcknowledgeOutbox { to: Partition(9), through: 1, chain };
     refused(&network.write(0, unknown), Rejection::UnknownPartition);
-    refused(&by(&mut network, 0, AcknowledgeOutbox { to, through: sent }), Rejection::NotSequencer);
+    let mine = AcknowledgeOutbox { to, through: sent, chain };
+    refused(&by(&mut network, 0, mine), Rejection::NotSequencer);
     network.carry(0, 1, 2);
     let outbox = network.state(0).outbox();
     assert_eq!((outbox.waiting_count(to), outbox.sent(to), outbox.acknowledged(to)), (0, sent, sent));
     assert_eq!(outbox.waiting(to, 0).count(), 0);
+}
+
+#[test]
+fn a_partition_that_was_restored_to_another_history_is_found_out_before_anything_leaves() {
+    let sent = |id| {
+        let mut network = two_of_each(2);
+        by(&mut network, 0, open(match_id(1, id), [0, 1]));
+        network
+    };
+    let (mut one, mut other) = (sent(1), sent(2));
+    one.carry(0, 1, 9);
+    // The other's partition 0 has sent as many entries, and the last is not the one that was taken.
+    let outbox = one.state(1).outbox();
+    let (through, chain) = (outbox.taken(Partition(0)), outbox.taken_chain(Partition(0)));
+    let to = Partition(1);
+    refused(&other.write(0, AcknowledgeOutbox { to, through, chain }), Rejection::OutboxForked);
+    assert_eq!(other.state(0).outbox().waiting_count(to), 1);
+    let last = other.waiting(0, 1, 0, 9).remove(0);
+    refused(&one.append(1, &[last.command()]), Rejection::NumberReused);
 }
 
 /// House agents are in no count, so two of them fill an outbox.
@@ -216,7 +242,12 @@ fn a_full_outbox_refuses_openings_and_loses_nothing() {
 
     // What is acknowledged makes room.
     let through = 1 << 14;
-    append(vec![(0, AcknowledgeOutbox { to: Partition(1), through }.into())]);
+    let chain = state
+        .outbox()
+        .waiting(Partition(1), 0)
+        .take(through as usize)
+        .fold(Hash::ZERO, |chain, one| chain.then(&BodyDigest::of(one.1.kind, &one.1.body).0));
+    append(vec![(0, AcknowledgeOutbox { to: Partition(1), through, chain }.into())]);
     let (events, state) = append(vec![one(1 << 21)]);
     assert_eq!(names(&events), ["NumberSeen", "MatchSent", "OutboxSent"]);
     assert_eq!(state.outbox().waiting(Partition(1), 0).next().map(|(number, _)| number), Some(through + 1));
@@ -370,7 +401,7 @@ fn under_rules_1_nothing_of_it_is_known_and_an_id_says_nothing() {
     assert_eq!(append(1, 3, Body::Known(open(match_id(5, 1), [0, 1]).into())), opened);
     for body in [
         Body::Known(OpenPartition { partition: Partition(1) }.into()),
-        Body::Known(AcknowledgeOutbox { to: Partition(1), through: 1 }.into()),
+        Body::Known(AcknowledgeOutbox { to: Partition(1), through: 1, chain: Hash::ZERO }.into()),
         Body::Known(ReturnMatch { id: match_id(1, 1) }.into()),
         Body::Raw(0x0305, vec![1, 2, 3]),
     ] {
@@ -379,6 +410,38 @@ fn under_rules_1_nothing_of_it_is_known_and_an_id_says_nothing() {
     let partition = ProducerId::of_partition(Partition(1)).0;
     let back = Body::Known(ReturnMatch { id: match_id(1, 1) }.into());
     assert_eq!(append(partition, 1, back), ["expired"]);
+}
+
+#[test]
+fn an_arena_of_one_partition_does_under_rules_2_what_it_did_before() {
+    let history = "
+        10:00:01 gateway g rules=2
+        10:00:02 g register alpha beta secrets=api_key,endpoint_secret
+        10:00:03 g register gamma delta method=polling secrets=api_key
+        10:00:05 g rotate alpha api_key secret=another
+        10:00:06 g open m1 alpha beta with=alpha key=one/two
+        10:00:07 g open m2 gamma delta
+        10:00:08 g open m3 alpha delta unrated
+        10:00:09 g play m1 dcdcdcd
+        10:00:10 g strike m2 ? timeout
+        10:00:11 gateway h rules=2
+        10:00:12 g open m4 beta gamma
+        10:00:13 gone g
+        10:00:14 h play m2 ab
+        10:00:15 sequencer outage_us=700000
+        10:00:16 h abort m3
+        10:02:17 tick
+        10:02:18 gone h
+        10:02:19 gateway i rules=2
+        10:04:20 tick
+    ";
+    let under = |first: &str| {
+        let printed = printed(&format!("10:00:00 {first}\n{history}"));
+        printed.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (before, now) = (under("tick"), under("rules 2"));
+    assert!(before.len() > 40, "{before:#?}");
+    assert_eq!(before, now);
 }
 
 #[test]
@@ -418,7 +481,7 @@ fn the_bytes_of_both_sides_are_frozen_under_their_layout() {
     let hashes = [0, 1].map(|at| Hash::of(&encoded(network.state(at))).to_string()[..32].to_owned());
     assert_eq!(
         (SNAPSHOT_LAYOUT, hashes.each_ref().map(String::as_str)),
-        (2, ["0b990582b4c3b85a859fb3ebe36b715d", "97432c6ac23cf84e28b909c74e543af6"])
+        (2, ["8b482727ebbe9da2f4146bec7bfd7abe", "3689a6ab48ddb4a2574d5229d58900ac"])
     );
 }
 
@@ -450,7 +513,7 @@ fn rooms_of_partitions_that_do_not_fit_together_are_refused_by_the_room() {
         });
     });
     check(1, "the outbox", &|state| {
-        state.outbox.took(ProducerId::of_partition(Partition(0)), 0, arena_schema::hash::BodyDigest([0; 16]));
+        state.outbox.took(ProducerId::of_partition(Partition(0)), 0, BodyDigest([0; 16]));
     });
     check(1, "the outbox", &|state| {
         let number = state.outbox.sent(Partition(0)) + 1;
