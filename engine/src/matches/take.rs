@@ -30,14 +30,20 @@ pub(crate) fn decide(
     if state.matches.by_id(&command.id).is_some() {
         return Ok(());
     }
-    let plays = |guest: &Guest| SeatPolicy::of(guest.protocol, command.game).is_some();
+    // A guest is who it was when it arrived.
+    let known = |guest: &Guest| match state.guests.get(guest.agent) {
+        Some(here) => (here.protocol, here.method),
+        None => (guest.protocol, guest.method),
+    };
+    let plays = |guest: &Guest| SeatPolicy::of(known(guest).0, command.game).is_some();
     let position = Position::start(command.game.0, &command.seed.0);
-    let Some(position) = position.filter(|_| command.seats.iter().all(plays)) else {
+    let [one, other] = &command.seats;
+    let Some(position) = position.filter(|_| one.agent != other.agent && plays(one) && plays(other)) else {
         close::give_back(state, command.id, out);
         return Ok(());
     };
 
-    let homes = [&command.seats[0], &command.seats[1]].map(|guest| home(state, guest));
+    let homes = [one, other].map(|guest| home(state, guest));
     for (guest, home) in command.seats.iter().zip(homes) {
         if state.guests.get(guest.agent).is_none() {
             let Guest { agent, id, handle, protocol, method, home: _ } = guest.clone();
@@ -51,7 +57,7 @@ pub(crate) fn decide(
             key,
             id: command.id,
             game: command.game,
-            seats: [command.seats[0].agent, command.seats[1].agent],
+            seats: [one.agent, other.agent],
             rated: command.rated,
             deadline_ms: command.deadline_ms,
             seed: command.seed,
@@ -60,7 +66,7 @@ pub(crate) fn decide(
         .into(),
     );
     for (seat, attempt) in position.to_act().iter().zip(1..) {
-        let pushed = command.seats[seat.index()].method.is_pushed();
+        let pushed = known(&command.seats[seat.index()]).1.is_pushed();
         let asked = Asked { key, seat, deadline_ms: command.deadline_ms, pushed };
         out.push(asked.open(1, attempt, homes[seat.index()], context.time));
     }

@@ -9,9 +9,9 @@ use crate::{
 };
 use arena_schema::{
     Command, Event, Hash, LogTime,
-    command::system::{AcknowledgeOutbox, ActivateRules, OpenPartition},
+    command::system::{AcknowledgeOutbox, ActivateRules, BeginLineage, OpenPartition},
     hash::BodyDigest,
-    id::{AgentKey, Incarnation, MatchId, Partition, ProducerId, Protocol, RulesVersion},
+    id::{AgentKey, Incarnation, Lineage, MatchId, Partition, ProducerId, Protocol, RulesVersion},
     record::CommandHead,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +49,8 @@ pub(crate) struct Network {
     acted: BTreeMap<(usize, usize), u64>,
     /// What stood in partition 0 behind the record whose last entry for a partition has this number.
     stood: BTreeMap<(usize, u64), AtHome>,
+    /// Partitions whose gateways are not those that 0 sent: their history began anew.
+    parted: BTreeSet<usize>,
     numbers: BTreeMap<(usize, ProducerId), u64>,
     pub(crate) kinds: BTreeMap<&'static str, u32>,
 }
@@ -65,6 +67,7 @@ impl Network {
             sent: BTreeMap::new(),
             acted: BTreeMap::new(),
             stood: BTreeMap::new(),
+            parted: BTreeSet::new(),
             numbers: BTreeMap::new(),
             kinds: BTreeMap::new(),
         };
@@ -174,6 +177,22 @@ impl Network {
         }
     }
 
+    /// Another history begins, as after a restore: every producer is gone.
+    pub(crate) fn begin_lineage(&mut self, at: usize) {
+        if at > 0 {
+            self.parted.insert(at);
+        }
+        let head = *self.state(at).head();
+        let lineage = Lineage([head.number.0 as u8; 16]);
+        self.write(at, BeginLineage { lineage, number: head.number, hash: head.hash });
+    }
+
+    /// Its gateways are those of partition 0 again.
+    pub(crate) fn rejoined(&mut self, p: usize) {
+        self.parted.remove(&p);
+        self.check();
+    }
+
     /// Another process goes on from a snapshot.
     pub(crate) fn restart(&mut self, at: usize) {
         let state = decoded(&encoded(self.state(at)));
@@ -271,6 +290,9 @@ impl Network {
 
     fn check_homes(&self, p: usize) {
         let state = self.state(p);
+        if self.parted.contains(&p) {
+            return;
+        }
         let Some(stood) = self.stood.get(&(p, state.outbox().taken(Partition(0)))) else {
             // In the middle of what one record of partition 0 sent.
             return;

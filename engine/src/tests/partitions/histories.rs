@@ -9,9 +9,9 @@ use arena_schema::{
     Command, Event,
     command::{
         matches::{AbortMatch, OpenMatch, RecordStrike, ReturnMatch, StrikeCause, VoidReason},
-        system::{AcknowledgeOutbox, AnnounceSequencer, BeginLineage, GatewayGone, OpenPartition, Tick},
+        system::{AcknowledgeOutbox, AnnounceSequencer, GatewayGone, OpenPartition, Tick},
     },
-    id::{ConnectionMethod, CredentialRef, Incarnation, Lineage, Partition, ProducerId, Protocol},
+    id::{ConnectionMethod, CredentialRef, Incarnation, Partition, ProducerId, Protocol},
     record::CommandHead,
 };
 
@@ -218,9 +218,7 @@ impl History {
     }
 
     fn begins_a_lineage(&mut self) {
-        let head = *self.network.state(0).head();
-        let lineage = Lineage([self.random.next() as u8; 16]);
-        self.network.write(0, BeginLineage { lineage, number: head.number, hash: head.hash });
+        self.network.begin_lineage(0);
         self.gateways = self.gateways.wrapping_add(1);
         self.network.write(0, gateway(self.gateways));
     }

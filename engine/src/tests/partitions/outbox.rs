@@ -3,21 +3,20 @@
 use super::{agent, asked, by, gateway, match_id, mv, open, refused, register, two_of_each};
 use crate::{
     GATEWAYS_WAITING_MAX, OPENINGS_WAITING_MAX, SNAPSHOT_LAYOUT, SnapshotError, State,
-    matches::{OPEN_PER_AGENT_MAX, OPEN_PER_PAIR_MAX},
+    matches::{MATCHES_OPEN_MAX, OPEN_PER_AGENT_MAX, OPEN_PER_PAIR_MAX},
     testing::{Body, Journal, Letter, Network, encoded, printed},
 };
 use arena_schema::{
     Command, Event, Hash, LogTime, Rejection,
     command::{
         matches::{AbortMatch, Guest, ReturnMatch, TakeMatch, VoidReason},
-        system::{
-            AcknowledgeOutbox, ActivateRules, AnnounceGateway, BeginLineage, GatewayGone, OpenPartition,
-        },
+        system::{AcknowledgeOutbox, ActivateRules, AnnounceGateway, GatewayGone, OpenPartition},
     },
+    event::system::OutboxSent,
     hash::BodyDigest,
     id::{
-        ConnectionMethod, GameCode, Incarnation, Lineage, MatchKey, Partition, ProducerId, Protocol,
-        RulesVersion, Seed,
+        ConnectionMethod, GameCode, Incarnation, MatchKey, Partition, ProducerId, Protocol, RulesVersion,
+        Seed,
     },
     record::CommandHead,
 };
@@ -275,7 +274,7 @@ fn a_match_that_cannot_be_played_there_comes_back_at_once() {
         deadline_ms: 500,
         seed: Seed([0; 32]),
     };
-    let mut journal = Beside::of(state);
+    let journal = Beside(state);
     let ludux = [guest(0, Protocol::House), guest(1, Protocol::Ludux)];
     for wrong in
         [TakeMatch { game: GameCode(77), ..take.clone() }, TakeMatch { seats: ludux, ..take.clone() }]
@@ -291,15 +290,41 @@ fn a_match_that_cannot_be_played_there_comes_back_at_once() {
     assert_eq!(journal.take(next, homeless), opened);
 }
 
+#[test]
+fn a_partition_takes_nothing_whose_end_it_would_have_no_room_for() {
+    let network = full();
+    let mut state = network.state(1).clone();
+    let number = state.outbox.taken(Partition(0)) + 1;
+    let take = TakeMatch {
+        id: match_id(1, 1),
+        game: GameCode(1),
+        seats: [0, 1].map(|at| {
+            let agent = register(at, Protocol::House, ConnectionMethod::House);
+            let (id, handle, protocol, method) = (agent.id, agent.handle, agent.protocol, agent.method);
+            Guest { agent: super::agent(at.into()), id, handle, protocol, method, home: None }
+        }),
+        rated: false,
+        deadline_ms: 500,
+        seed: Seed([0; 32]),
+    };
+    let waits = |state: &mut State, number| {
+        let (to, kind, body) = (Partition(0), 0x0306, Vec::new());
+        state.outbox.sent_one(&OutboxSent { to, number, kind, body });
+    };
+    for sent in 1..MATCHES_OPEN_MAX as u64 {
+        waits(&mut state, sent);
+    }
+    let opened = ["NumberSeen", "GuestArrived", "GuestArrived", "MatchOpened", "TurnOpened"];
+    assert_eq!(Beside(state.clone()).take(number, take.clone()), opened);
+    waits(&mut state, MATCHES_OPEN_MAX as u64);
+    assert_eq!(Beside(state).take(number, take), ["outbox_full"], "and 0 keeps it");
+}
+
 /// Decisions on a state that no other partition knows of.
 struct Beside(State);
 
 impl Beside {
-    fn of(state: State) -> Self {
-        Self(state)
-    }
-
-    fn take(&mut self, number: u64, take: TakeMatch) -> Vec<&'static str> {
+    fn take(&self, number: u64, take: TakeMatch) -> Vec<&'static str> {
         let head = CommandHead {
             producer: ProducerId::of_partition(Partition(0)),
             number,
@@ -351,19 +376,33 @@ fn a_gateway_that_goes_is_gone_everywhere_and_an_agent_has_one_home_in_all_parti
 }
 
 #[test]
-fn a_partition_that_lost_its_gateways_gets_them_anew() {
+fn after_a_restore_of_all_partitions_the_next_gateway_takes_what_is_open_in_all() {
     let mut network = two_of_each(2);
     by(&mut network, 0, open(match_id(1, 1), [0, 1]));
     network.settle();
-    let head = *network.state(0).head();
-    network.write(0, BeginLineage { lineage: Lineage([7; 16]), number: head.number, hash: head.hash });
+    network.begin_lineage(1);
+    network.begin_lineage(0);
     network.settle();
     assert_eq!(network.state(1).producers().live_count(), 0);
     assert_eq!(asked(&network, 1)[0].1, ProducerId::NONE);
     network.write(0, gateway(5));
-    network.write(0, OpenPartition { partition: Partition(1) });
     network.settle();
-    assert_eq!(network.state(1).producers().live_count(), 1, "once, though it was told twice");
+    network.rejoined(1);
+    assert_ne!(asked(&network, 1)[0].1, ProducerId::NONE);
+}
+
+#[test]
+fn a_partition_that_alone_lost_its_gateways_gets_them_anew() {
+    let mut network = two_of_each(2);
+    by(&mut network, 0, open(match_id(1, 1), [0, 1]));
+    network.settle();
+    network.begin_lineage(1);
+    assert_eq!(asked(&network, 1)[0].1, ProducerId::NONE);
+    for _ in 0..2 {
+        network.write(0, OpenPartition { partition: Partition(1) });
+        network.settle();
+        assert_eq!(network.state(1).producers().live_count(), 2, "once, however often it is told");
+    }
     assert_ne!(asked(&network, 1)[0].1, ProducerId::NONE);
 }
 
@@ -517,11 +556,6 @@ fn rooms_of_partitions_that_do_not_fit_together_are_refused_by_the_room() {
     });
     check(1, "the outbox", &|state| {
         let number = state.outbox.sent(Partition(0)) + 1;
-        state.outbox.sent_one(&arena_schema::event::system::OutboxSent {
-            to: Partition(0),
-            number,
-            kind: 0x0fff,
-            body: Vec::new(),
-        });
+        state.outbox.sent_one(&OutboxSent { to: Partition(0), number, kind: 0x0fff, body: Vec::new() });
     });
 }
