@@ -1,13 +1,17 @@
 //! Several partitions: what is decided in partition 0 and played in another.
 
+mod caps;
 mod histories;
+mod homes;
 mod outbox;
+mod rooms;
+mod rules;
 
-use crate::testing::Network;
+use crate::{State, testing::Network};
 use arena_schema::{
     Command, Event, Move, Rejection, Seat, TextRef, TextSalt,
     command::{
-        matches::{First, OpenMatch, SubmitMove, TurnRef},
+        matches::{First, OpenMatch, SubmitMove, TakeMatch, TurnRef},
         registry::RegisterAgent,
         system::AnnounceGateway,
     },
@@ -15,6 +19,7 @@ use arena_schema::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, GameCode, Handle, Incarnation, MatchId,
         MatchKey, Partition, ProducerId, Protocol, PublicSlug, RulesVersion, Seed,
     },
+    record::{CommandHead, Commands, encode_command},
 };
 
 pub(super) fn gateway(at: u8) -> AnnounceGateway {
@@ -100,4 +105,44 @@ fn by(network: &mut Network, at: usize, command: impl Into<Command>) -> Vec<Even
 #[track_caller]
 fn refused(events: &[Event], rejection: Rejection) {
     assert_eq!(events.last(), Some(&Event::Rejected(rejection)), "{events:?}");
+}
+
+fn names(events: &[Event]) -> Vec<&'static str> {
+    let name = |event: &Event| match event {
+        Event::Rejected(rejection) => rejection.as_str(),
+        event => event.name(),
+    };
+    events.iter().map(name).collect()
+}
+
+/// Two house agents, which are in no count.
+fn full() -> Network {
+    let mut network = Network::of(2);
+    network.write(0, gateway(1));
+    network.open_all();
+    for at in 0..2 {
+        by(&mut network, 0, register(at, Protocol::House, ConnectionMethod::House));
+    }
+    network
+}
+
+/// Decisions on a state that no other partition knows of.
+struct Beside(State);
+
+impl Beside {
+    fn take(&self, number: u64, take: TakeMatch) -> Vec<&'static str> {
+        let head = CommandHead {
+            producer: ProducerId::of_partition(Partition(0)),
+            number,
+            ..CommandHead::SEQUENCER
+        };
+        let mut bytes = Vec::new();
+        encode_command(&head, &take.into(), &mut bytes);
+        let view = Commands::of(&bytes).next().unwrap().unwrap();
+        let crate::Head { number, time, epoch, .. } = *self.0.head();
+        let context = crate::Context { record: number.next(), time, epoch, alone: true, view: &view };
+        let mut out = Vec::new();
+        crate::decide(&self.0, &context, &mut out);
+        names(&out)
+    }
 }
