@@ -84,6 +84,7 @@ fn a_full_outbox_refuses_openings_and_loses_nothing() {
     let (events, state) = loop {
         let (events, state) = append((first..first + 400).flat_map(|at| [come(at), go(at - 9)]).collect());
         first += 400;
+        assert!((first as usize) < GATEWAYS_WAITING_MAX, "there is an end to it");
         if names(&events).contains(&"outbox_full") {
             break (events, state);
         }

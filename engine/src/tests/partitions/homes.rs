@@ -12,6 +12,9 @@ fn a_gateway_that_goes_is_gone_everywhere_and_an_agent_has_one_home_in_all_parti
     for at in 3..9 {
         network.write(0, gateway(at));
     }
+    let sent = network.state(0).outbox().sent(Partition(1));
+    network.write(0, gateway(3));
+    assert_eq!(network.state(0).outbox().sent(Partition(1)), sent, "one that is known is no news");
     for at in 0..3u64 {
         by(&mut network, 0, open(match_id(at as u16, at), [0, 1]));
     }
