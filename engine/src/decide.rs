@@ -3,6 +3,7 @@
 
 use crate::{
     matches, registry,
+    rules::{self, RULES_PARTITIONS},
     state::{Head, State},
     system,
 };
@@ -11,7 +12,7 @@ use arena_schema::{
     codec::{self, DecodeError},
     event::system::{NumberSeen, Place, SecondKeyKept},
     hash::BodyDigest,
-    id::{AgentKey, CredentialKind, CredentialRef, Epoch, ProducerId, RecordNumber},
+    id::{AgentKey, CredentialKind, CredentialRef, Epoch, Partition, ProducerId, RecordNumber},
     record::{CommandHead, CommandView, Commands, encode_command},
 };
 
@@ -55,6 +56,12 @@ impl Context<'_> {
 /// Decides one command and appends its events, at least one unless it was a `Tick`. The state is not changed.
 pub fn decide(state: &State, context: &Context<'_>, out: &mut Vec<Event>) {
     let head = &context.view.head;
+    if state.rules >= RULES_PARTITIONS
+        && let Some(from) = head.producer.as_partition()
+    {
+        decide_entry(state, context, from, out);
+        return;
+    }
     if head.producer != ProducerId::SEQUENCER {
         let digest = BodyDigest::of(context.view.kind, context.view.body);
         if let Err(rejection) = state.producers.admit(head.producer, head.number, &digest) {
@@ -90,6 +97,61 @@ pub fn decide(state: &State, context: &Context<'_>, out: &mut Vec<Event>) {
     }
 }
 
+/// An entry of another partition's outbox: it acts once, in order, and uses up its number only by acting.
+fn decide_entry(state: &State, context: &Context<'_>, from: Partition, out: &mut Vec<Event>) {
+    let begin = out.len();
+    let CommandHead { producer, number, .. } = context.view.head;
+    let digest = BodyDigest::of(context.view.kind, context.view.body);
+    let outcome = state.outbox.admit(from, number, &digest).and_then(|()| {
+        out.push(NumberSeen { producer, number, digest }.into());
+        decide_entry_body(state, context, from, out)
+    });
+    if let Err(rejection) = outcome {
+        out.truncate(begin);
+        out.push(rejection.into());
+    }
+}
+
+fn decide_entry_body(
+    state: &State,
+    context: &Context<'_>,
+    from: Partition,
+    out: &mut Vec<Event>,
+) -> Result<(), Rejection> {
+    let known = if state.is_first() { state.outbox.knows(from) } else { from == Partition(0) };
+    if !known {
+        return Err(Rejection::UnknownPartition);
+    }
+    let head = &context.view.head;
+    if head.credential != CredentialRef::NONE || head.second_key.is_some() {
+        return Err(Rejection::Malformed);
+    }
+    match (state.is_first(), &command_of(state, context)?) {
+        (false, Command::AnnounceGateway(command)) => system::announce::gateway(state, context, command, out),
+        (false, Command::GatewayGone(command)) if state.producers.of(&command.incarnation).is_none() => {
+            Ok(())
+        }
+        (false, Command::GatewayGone(command)) => system::gateway_gone::decide(state, context, command, out),
+        (false, Command::TakeMatch(command)) => matches::take::decide(state, context, command, out),
+        (true, Command::ReturnMatch(command)) => {
+            matches::return_match::decide(state, from, command, out);
+            Ok(())
+        }
+        _ => Err(Rejection::WrongPartition),
+    }
+}
+
+/// The command, where the rules in force know it.
+fn command_of(state: &State, context: &Context<'_>) -> Result<Command, Rejection> {
+    if rules::brought(context.view.kind) > state.rules {
+        return Err(Rejection::UnknownKind);
+    }
+    context.view.decode().map_err(|error| match error {
+        DecodeError::UnknownKind { .. } => Rejection::UnknownKind,
+        _ => Rejection::Malformed,
+    })
+}
+
 /// What the state already shows to be impossible: the refusal that a command would come to if it were decided now. A door asks
 /// before it submits, so that the journal holds only refusals that raced. A command with a second key is let through: what
 /// became of the key comes first, and only a record can say. Facts of a turn are not asked here: they are judged by who submits.
@@ -117,10 +179,7 @@ fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Re
         let command = codec::decode(SUBMIT_MOVE, context.view.body).map_err(|_| Rejection::Malformed)?;
         return matches::submit_move::decide(state, context, &command, out);
     }
-    let command = context.view.decode().map_err(|error| match error {
-        DecodeError::UnknownKind { .. } => Rejection::UnknownKind,
-        _ => Rejection::Malformed,
-    })?;
+    let command = command_of(state, context)?;
     let head = &context.view.head;
     let by_sequencer = head.producer == ProducerId::SEQUENCER;
     if command.stands_alone() && !context.alone {
@@ -134,9 +193,21 @@ fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Re
         | Command::ActivateRules(_)
         | Command::CloseEra(_)
         | Command::BeginLineage(_)
+        | Command::OpenPartition(_)
+        | Command::AcknowledgeOutbox(_)
             if !by_sequencer =>
         {
             Err(Rejection::NotSequencer)
+        }
+        Command::AnnounceGateway(_)
+        | Command::GatewayGone(_)
+        | Command::RegisterAgent(_)
+        | Command::RotateCredential(_)
+        | Command::SetEndpoint(_)
+        | Command::OpenMatch(_)
+            if state.rules >= RULES_PARTITIONS && !state.is_first() =>
+        {
+            Err(Rejection::WrongPartition)
         }
         Command::AnnounceSequencer(command) => {
             system::announce::sequencer(state, context, command, out);
@@ -151,6 +222,8 @@ fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Re
             Ok(())
         }
         Command::BeginLineage(command) => system::history::begin_lineage(state, context, command, out),
+        Command::OpenPartition(command) => system::partitions::open(state, command, out),
+        Command::AcknowledgeOutbox(command) => system::partitions::acknowledge(state, command, out),
         Command::RegisterAgent(command) => registry::register::decide(state, command, out),
         Command::RotateCredential(command) => {
             speaks_for(state, head.credential, command.agent)?;
@@ -167,6 +240,7 @@ fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Re
         Command::SubmitMove(command) => matches::submit_move::decide(state, context, command, out),
         Command::RecordStrike(command) => matches::record_strike::decide(state, context, command, out),
         Command::AbortMatch(command) => matches::abort::decide(state, context, command, out),
+        Command::TakeMatch(_) | Command::ReturnMatch(_) => Err(Rejection::WrongPartition),
     }
 }
 

@@ -1,9 +1,13 @@
 //! Who does the work outside that an event owes: each agent's gateway, its home. An agent keeps its home while anything of it
 //! is open; a new one is chosen among the live gateways by rendezvous on the agent's id.
+//!
+//! In a journal that is alone an agent whose home is gone gets its next one when it is next asked. Where something of an agent may
+//! be open in several partitions it gets it at once, in each of them by the same list ([`keep_in_step`]), and what opens while
+//! nothing is open finds its home there and then.
 
 mod snapshot;
 
-use crate::producers::Producers;
+use crate::{producers::Producers, registry::Registry, state::State};
 use arena_schema::{
     hash::Hash,
     id::{AgentId, AgentKey, ProducerId},
@@ -42,7 +46,7 @@ impl Homes {
     }
 
     /// Something of the agent opened: a match, a battle, a session.
-    pub(crate) fn enter(&mut self, agent: AgentKey) {
+    fn enter(&mut self, agent: AgentKey) {
         self.at(agent).open += 1;
     }
 
@@ -58,11 +62,49 @@ impl Homes {
         }
     }
 
+    /// Whoever has something open and is at home where one `leaves` is at home where it `arrives`.
+    fn rehome(
+        &mut self,
+        registry: &Registry,
+        leaves: impl Fn(ProducerId) -> bool,
+        arrives: impl Fn(&AgentId) -> ProducerId,
+    ) {
+        for (slot, _, agent) in registry.agents().iter() {
+            let held = self.agents.get_mut(slot as usize).filter(|held| held.open > 0 && leaves(held.home));
+            if let Some(held) = held {
+                held.home = arrives(&agent.id);
+            }
+        }
+    }
+
     /// Where an agent was last at home, and how much of it is open there.
     #[cfg(test)]
     pub(crate) fn held(&self, agent: AgentKey) -> (ProducerId, u32) {
         self.agents.get(agent.slot as usize).map(|held| (held.home, held.open)).unwrap_or_default()
     }
+}
+
+/// The live gateways are others than before: where partitions are kept in step, whoever is at home where one `leaves` finds its
+/// next home among them, whether it is asked anything or not.
+pub(crate) fn keep_in_step(state: &mut State, leaves: impl Fn(ProducerId) -> bool) {
+    let State { producers, homes, registry, guests, outbox, .. } = state;
+    let arrives = |agent: &AgentId| rendezvous(producers, agent, ProducerId::NONE);
+    guests.rehome(&leaves, arrives);
+    if outbox.spans() {
+        homes.rehome(registry, leaves, arrives);
+    }
+}
+
+/// Something of the agent opens, here or in another partition.
+pub(crate) fn enter(state: &mut State, agent: AgentKey) {
+    let State { producers, homes, registry, outbox, .. } = state;
+    if outbox.spans()
+        && let Some(known) = registry.agent(agent)
+    {
+        let home = homes.choose(producers, agent, &known.id);
+        homes.settle(agent, home);
+    }
+    homes.enter(agent);
 }
 
 /// Among the live gateways but `without`, the one whose hash with the id is greatest; none where none is live.

@@ -7,7 +7,7 @@
 //! - It does not fail. A command that may not happen yields [`Event::Rejected`]; only a record that is not this journal's next
 //!   one, or that this build cannot reduce, is a [`Halt`].
 //! - [`State`] is folded from events alone: [`evolve`] sees an event and nothing else.
-//! - No family reads another's room: what they share (numbers, second keys, homes, the agenda) has rooms of its own.
+//! - No family reads another's room: what they share (numbers, second keys, homes, the agenda, the outbox) has rooms of its own.
 
 #![deny(
     clippy::float_arithmetic,
@@ -22,6 +22,7 @@ mod digest;
 pub mod games;
 mod homes;
 pub mod matches;
+mod outbox;
 mod producers;
 mod reduce;
 pub mod registry;
@@ -40,9 +41,10 @@ pub use arena_schema::Event;
 pub use decide::{Context, decide, refusal};
 pub use digest::{EventFrames, genesis_digest};
 pub use homes::Homes;
+pub use outbox::{Entry, GATEWAYS_WAITING_MAX, OPENINGS_WAITING_MAX, Outbox, PARTITIONS_MAX};
 pub use producers::{PRODUCERS_LIVE_MAX, Producers, WINDOW};
 pub use reduce::{DIGEST_LAG_MAX, Emitted, Halt, Reduction, reduce};
-pub use rules::RULES_NEWEST;
+pub use rules::{RULES_NEWEST, RULES_PARTITIONS};
 pub use second_keys::{SECOND_KEY_HOURS, SECOND_KEYS_MAX};
 pub use slots::Slots;
 pub use snapshot::{SNAPSHOT_LAYOUT, SnapshotError};

@@ -59,6 +59,11 @@ impl Producers {
         self.live().find(|(_, producer)| producer.incarnation == *incarnation).map(|(id, _)| id)
     }
 
+    /// The process that has this number.
+    pub(crate) fn incarnation(&self, id: ProducerId) -> Option<Incarnation> {
+        self.live.get(&id).map(|producer| producer.incarnation)
+    }
+
     /// The number that the next new process gets; nobody gets one twice.
     pub(crate) fn next_id(&self) -> ProducerId {
         ProducerId(self.announced + 1)

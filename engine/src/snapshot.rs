@@ -10,8 +10,9 @@ use crate::{
     agenda::{Agenda, Claims},
     homes::Homes,
     matches::Matches,
+    outbox::Outbox,
     producers::Producers,
-    registry::Registry,
+    registry::{Guests, Registry},
     rules::RULES_NEWEST,
     second_keys::SecondKeys,
     state::{Head, State},
@@ -23,7 +24,7 @@ use arena_schema::{
 };
 
 /// The layout of the bytes. Whatever changes them makes it another one.
-pub const SNAPSHOT_LAYOUT: u32 = 1;
+pub const SNAPSHOT_LAYOUT: u32 = 2;
 
 const MAGIC: &[u8; 8] = b"ARENASTA";
 const FRONT_BYTES: usize = MAGIC.len() + 4;
@@ -101,7 +102,9 @@ impl State {
             producers,
             second_keys,
             homes,
+            outbox,
             registry,
+            guests,
             matches,
         } = self;
         out.extend_from_slice(MAGIC);
@@ -113,8 +116,10 @@ impl State {
         producers.encode(out);
         second_keys.encode(out);
         registry.encode(out);
+        guests.encode(out);
         matches.encode(out);
         homes.encode(out);
+        outbox.encode(out);
         let checksum = Hash::of(&out[begin..]);
         out.extend_from_slice(&checksum.0);
     }
@@ -164,8 +169,11 @@ fn decode(values: &mut Values<'_>) -> Result<State, SnapshotError> {
     let producers = Producers::decode(values).map_err(of("the producers"))?;
     let second_keys = SecondKeys::decode(values, &mut claims).map_err(of("the second keys"))?;
     let registry = Registry::decode(values).map_err(of("the registry"))?;
-    let matches = Matches::decode(values, &mut claims, &registry).map_err(of("the matches"))?;
+    let mut guests = Guests::decode(values).map_err(of("the guests"))?;
+    let matches = Matches::decode(values, &mut claims, &registry, &mut guests).map_err(of("the matches"))?;
+    guests.all_counted().map_err(of("the guests"))?;
     let homes = Homes::decode(values, &matches).map_err(of("the homes"))?;
+    let outbox = Outbox::decode(values).map_err(of("the outbox"))?;
     claims.all_taken().map_err(of("the agenda"))?;
     if values.left() > 0 {
         return Err(of("the whole")(Misfit("bytes are left over")));
@@ -181,7 +189,9 @@ fn decode(values: &mut Values<'_>) -> Result<State, SnapshotError> {
         producers,
         second_keys,
         homes,
+        outbox,
         registry,
+        guests,
         matches,
     })
 }

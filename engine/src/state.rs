@@ -1,14 +1,21 @@
 //! All that the events so far have made, and the one function that makes it.
 
 use crate::{
-    agenda::Agenda, homes::Homes, matches, producers::Producers, registry, rules::RULES_FIRST,
-    second_keys::SecondKeys, system,
+    agenda::Agenda,
+    homes::{self, Homes},
+    matches,
+    outbox::Outbox,
+    producers::Producers,
+    registry,
+    rules::RULES_FIRST,
+    second_keys::SecondKeys,
+    system,
 };
 use arena_schema::{
     Event, Hash, LogTime,
     event::system::{KeyTag, Place},
     hash::BodyDigest,
-    id::{AgentKey, Epoch, Era, Lineage, Partition, RecordNumber, RulesVersion},
+    id::{AgentKey, Epoch, Era, Lineage, Partition, ProducerId, RecordNumber, RulesVersion},
 };
 
 /// The last record that was reduced.
@@ -40,7 +47,9 @@ pub struct State {
     pub(crate) producers: Producers,
     pub(crate) second_keys: SecondKeys,
     pub(crate) homes: Homes,
+    pub(crate) outbox: Outbox,
     pub(crate) registry: registry::Registry,
+    pub(crate) guests: registry::Guests,
     pub(crate) matches: matches::Matches,
 }
 
@@ -65,7 +74,9 @@ impl State {
             producers: Producers::default(),
             second_keys: SecondKeys::default(),
             homes: Homes::default(),
+            outbox: Outbox::default(),
             registry: registry::Registry::default(),
+            guests: registry::Guests::default(),
             matches: matches::Matches::default(),
         }
     }
@@ -78,6 +89,16 @@ impl State {
     /// Which partition.
     pub fn partition(&self) -> Partition {
         self.partition
+    }
+
+    /// Whether this is the partition that has the registry, the homes and the caps.
+    pub(crate) fn is_first(&self) -> bool {
+        self.partition == Partition(0)
+    }
+
+    /// Whether nobody is registered, announced or playing.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.registry.agents().is_empty() && self.matches.open.is_empty() && self.producers.live_count() == 0
     }
 
     /// The era that the next record is in.
@@ -98,6 +119,16 @@ impl State {
     /// The live producers.
     pub fn producers(&self) -> &Producers {
         &self.producers
+    }
+
+    /// What waits for other partitions, and how far theirs was taken.
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// Agents of partition 0 that play in this one.
+    pub fn guests(&self) -> &registry::Guests {
+        &self.guests
     }
 
     /// Agents and their credentials.
@@ -135,6 +166,9 @@ impl State {
 pub fn evolve(state: &mut State, now: LogTime, event: &Event) {
     match event {
         Event::Rejected(_) => {}
+        Event::NumberSeen(event) if event.producer.as_partition().is_some() => {
+            state.outbox.took(event.producer, event.number, event.digest);
+        }
         Event::NumberSeen(event) => state.producers.see(event),
         Event::SecondKeyKept(event) => {
             // Behind its own command's number.
@@ -143,18 +177,31 @@ pub fn evolve(state: &mut State, now: LogTime, event: &Event) {
         }
         Event::SecondKeyExpired(event) => state.second_keys.expire(&mut state.agenda, event),
         Event::SequencerAnnounced(event) => system::evolve::sequencer_announced(state, event),
-        Event::GatewayAnnounced(event) => state.producers.announce(event),
-        Event::GatewayRemoved(event) => state.producers.remove(event.producer),
+        Event::GatewayAnnounced(event) => {
+            state.producers.announce(event);
+            homes::keep_in_step(state, |home| home == ProducerId::NONE);
+        }
+        Event::GatewayRemoved(event) => {
+            state.producers.remove(event.producer);
+            homes::keep_in_step(state, |home| home == event.producer);
+        }
         Event::RulesActivated(event) => state.rules = event.version,
         Event::EraClosed(event) => state.era = Era(event.era.0 + 1),
         Event::LineageBegun(event) => system::evolve::lineage_begun(state, event),
+        Event::PartitionOpened(event) => state.outbox.opened(event.partition),
+        Event::OutboxSent(event) => state.outbox.sent_one(event),
+        Event::OutboxTrimmed(event) => state.outbox.trimmed(event),
         Event::AgentRegistered(event) => state.registry.registered(event),
         Event::CredentialRotated(event) => state.registry.rotated(event),
         Event::EndpointSet(event) => state.registry.endpoint_set(event),
+        Event::GuestArrived(event) => state.guests.arrive(event),
+        Event::GuestLeft(event) => state.guests.leave(event.agent),
         Event::MatchOpened(event) => matches::evolve::opened(state, event),
         Event::TurnOpened(event) => matches::evolve::turn_opened(state, event),
         Event::MovePlayed(event) => matches::evolve::move_played(state, event),
         Event::StrikeRecorded(event) => matches::evolve::strike_recorded(state, event),
         Event::MatchEnded(event) => matches::evolve::ended(state, event),
+        Event::MatchSent(event) => matches::evolve::sent(state, event),
+        Event::MatchReturned(event) => matches::evolve::returned(state, event),
     }
 }

@@ -3,10 +3,12 @@
 //! What never does: an expectation.
 
 mod audit;
+mod network;
 mod script;
 mod show;
 mod snapshots;
 
+pub(crate) use network::{Letter, Network};
 pub(crate) use snapshots::{decoded, encoded};
 
 use crate::{Emitted, Halt, Reduction, State, reduce};
@@ -60,8 +62,12 @@ pub(crate) struct Journal {
 
 impl Journal {
     pub(crate) fn new() -> Self {
+        Self::of(Partition(0))
+    }
+
+    pub(crate) fn of(partition: Partition) -> Self {
         Self {
-            state: State::new(Partition(0)),
+            state: State::new(partition),
             reduction: Reduction::default(),
             stored: Vec::new(),
             events: Vec::new(),
@@ -140,7 +146,7 @@ impl Journal {
 
     /// Reduces the same bytes once more from nothing: every event, digest and the whole state come out the same.
     pub(crate) fn replay(&self) {
-        let (mut state, mut reduction) = (State::new(Partition(0)), Reduction::default());
+        let (mut state, mut reduction) = (State::new(self.state.partition()), Reduction::default());
         for (at, record) in self.stored.iter().enumerate() {
             let view = RecordView::parse(record.as_bytes()).expect("it was parsed before");
             reduce(&mut state, &view, &mut reduction).expect("it was reduced before");
@@ -163,6 +169,11 @@ pub(crate) fn check(script: &str, expect: expect_test::Expect) {
     journal.replay();
     journal.replay_through_snapshots(1);
     expect.assert_eq(&printed);
+}
+
+/// What is printed of a script.
+pub(crate) fn printed(script: &str) -> String {
+    script::run(script).0
 }
 
 /// The state that a script makes.

@@ -58,6 +58,20 @@ impl ProducerId {
 
     /// As a home: no gateway is live.
     pub const NONE: Self = Self(0);
+
+    /// The numbers above are partitions; those of gateways count up from 1 and never come there.
+    const PARTITIONS: u64 = 1 << 63;
+
+    /// A partition, as it submits the entries of its outbox to another. It is announced nowhere and never gone.
+    pub const fn of_partition(partition: Partition) -> Self {
+        Self(Self::PARTITIONS | partition.0 as u64)
+    }
+
+    /// The partition that submits under this number, if one does.
+    pub const fn as_partition(self) -> Option<Partition> {
+        let partition = Partition(self.0 as u16);
+        if self.0 == Self::of_partition(partition).0 { Some(partition) } else { None }
+    }
 }
 
 /// The credential that a command was made with; id 0 is none.

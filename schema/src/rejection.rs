@@ -34,6 +34,16 @@ wire_enum! {
         RulesUnknown = 13 => "rules_unknown",
         /// The lineage's last record in common is not the journal's.
         LineageMismatch = 14 => "lineage_mismatch",
+        /// Another partition decides this, or has to be the one that sends it.
+        WrongPartition = 15 => "wrong_partition",
+        /// No such partition is open.
+        UnknownPartition = 16 => "unknown_partition",
+        /// An entry of an outbox came before the one that it follows; it is not used up.
+        OutboxGap = 17 => "outbox_gap",
+        /// As much waits for another partition as may.
+        OutboxFull = 18 => "outbox_full",
+        /// The other side has taken what was never sent: one of the two histories is not the one that it was.
+        OutboxForked = 19 => "outbox_forked",
 
         /// The handle is somebody's.
         NameTaken = 101 => "name_taken",

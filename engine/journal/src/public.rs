@@ -106,6 +106,9 @@ impl Tables {
             let (handle, protocol) = (agent.handle.clone(), agent.protocol);
             tables.seat(slot, Agent { generation, handle, protocol, challenges: agent.challenges });
         }
+        for (key, guest) in state.guests().iter() {
+            tables.seat_guest(key, guest.handle.clone(), guest.protocol);
+        }
         for (slot, generation, open) in state.matches().open().iter() {
             let named = MatchNamed {
                 id: open.id,
@@ -126,6 +129,20 @@ impl Tables {
         self.agents[at] = Some(agent);
     }
 
+    /// An agent of partition 0 that plays in this one. Who may challenge it is told there.
+    fn seat_guest(&mut self, key: AgentKey, handle: Handle, protocol: Protocol) {
+        let AgentKey { slot, generation } = key;
+        self.seat(slot, Agent { generation, handle, protocol, challenges: ChallengePolicy::Open });
+    }
+
+    fn unseat(&mut self, key: AgentKey) {
+        if let Some(agent) = self.agents.get_mut(key.slot as usize) {
+            *agent = None;
+        }
+        let length = self.agents.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        self.agents.truncate(length);
+    }
+
     /// What an event changes of the names. A kind that names something has an arm here.
     fn learn(&mut self, event: &Event) {
         match event {
@@ -144,6 +161,10 @@ impl Tables {
                     agent.challenges = event.challenges;
                 }
             }
+            Event::GuestArrived(event) => {
+                self.seat_guest(event.agent, event.handle.clone(), event.protocol);
+            }
+            Event::GuestLeft(event) => self.unseat(event.agent),
             Event::MatchOpened(event) => {
                 let MatchOpened { id, game, rated, seats, .. } = *event;
                 self.matches.insert(event.key, MatchNamed { id, game, rated, seats });
@@ -164,7 +185,12 @@ impl Tables {
             | Event::CredentialRotated(_)
             | Event::TurnOpened(_)
             | Event::MovePlayed(_)
-            | Event::StrikeRecorded(_) => {}
+            | Event::StrikeRecorded(_)
+            | Event::PartitionOpened(_)
+            | Event::OutboxSent(_)
+            | Event::OutboxTrimmed(_)
+            | Event::MatchSent(_)
+            | Event::MatchReturned(_) => {}
         }
     }
 }
@@ -205,6 +231,75 @@ const fn shows_moves_at_once(game: games::GameCode) -> bool {
 mod tests {
     use super::*;
     use arena_engine::games::GAMES;
+    use arena_schema::{
+        Hash, LogTime, Seat,
+        event::{
+            matches::{EndReason, MatchEnded, MovePlayed},
+            registry::{GuestArrived, GuestLeft},
+        },
+        id::{AgentId, ConnectionMethod, Epoch, Era, Lineage, MatchId, ProducerId, RulesVersion, Seed},
+    };
+
+    /// In another partition than 0 agents are guests: they have names there while they play, and none is kept behind them.
+    #[test]
+    fn a_match_in_another_partition_is_told_of_with_its_agents_names() {
+        let partition = Partition(3);
+        let mut events = PublicEvents::after(&State::new(partition));
+        let [one, other] = [4, 9].map(|slot| AgentKey { slot, generation: 1 });
+        let key = MatchKey { slot: 0, generation: 1 };
+        let arrived = |agent: AgentKey, handle| GuestArrived {
+            agent,
+            id: AgentId::from_random(Partition(0), [7; 14]),
+            handle: Handle::parse(handle).unwrap(),
+            protocol: Protocol::AgentArena,
+            method: ConnectionMethod::RemoteEndpoint,
+            home: ProducerId(1),
+        };
+        let opened = MatchOpened {
+            key,
+            id: MatchId::from_random(partition, [8; 14]),
+            game: GameCode(1),
+            seats: [one, other],
+            rated: true,
+            deadline_ms: 10_000,
+            seed: Seed([0; 32]),
+            accepted: Hash::ZERO,
+        };
+        let (seat, accepted) = (Seat::First, Hash::ZERO);
+        let mv = Move::from_byte(3);
+        let played = MovePlayed { key, seat, ply: 1, mv, reason: None, latency_ms: 5, accepted };
+        let ended = MatchEnded { key, winner: None, reason: EndReason::Void, accepted };
+        let record: Vec<Emitted> = [
+            Event::from(arrived(one, "left")),
+            arrived(other, "right").into(),
+            opened.into(),
+            played.into(),
+            ended.into(),
+            GuestLeft { agent: one }.into(),
+            GuestLeft { agent: other }.into(),
+        ]
+        .map(|event| Emitted { command: 1, event })
+        .into();
+        let header = Header {
+            lineage: Lineage([1; 16]),
+            partition,
+            era: Era(1),
+            number: RecordNumber(1),
+            previous: Hash::ZERO,
+            digest: Hash::ZERO,
+            digest_reaches: RecordNumber(0),
+            epoch: Epoch(1),
+            time: LogTime(1),
+            rules: RulesVersion(2),
+            salt: [0; 32],
+        };
+        let told = events.follow(&header, &record).unwrap();
+        let kinds: Vec<_> = told.iter().map(|event| event.kind).collect();
+        assert_eq!(kinds, ["match_opened", "move_played", "match_ended"]);
+        assert!(told[0].json.contains("left") && told[0].json.contains("right"), "{}", told[0].json);
+        assert!(told[0].subject.starts_with("arena.event.3.matches.match_opened."));
+        assert_eq!(events.tables, Tables::default(), "nothing is kept of who has left");
+    }
 
     #[test]
     fn every_game_has_a_name_and_a_code_that_records_have() {

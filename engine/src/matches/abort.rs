@@ -1,6 +1,6 @@
 //! A match ends unrated and without a winner.
 
-use crate::{decide::Context, state::State};
+use crate::{decide::Context, matches::close, state::State};
 use arena_schema::{
     Event, Rejection,
     command::matches::AbortMatch,
@@ -14,14 +14,12 @@ pub(crate) fn decide(
     out: &mut Vec<Event>,
 ) -> Result<(), Rejection> {
     let open = state.matches.get(command.key).ok_or(Rejection::Gone)?;
-    out.push(
-        MatchEnded {
-            key: command.key,
-            winner: None,
-            reason: EndReason::Void,
-            accepted: context.accepted_after(&open.accepted),
-        }
-        .into(),
-    );
+    let ended = MatchEnded {
+        key: command.key,
+        winner: None,
+        reason: EndReason::Void,
+        accepted: context.accepted_after(&open.accepted),
+    };
+    close::decide(state, open, ended, out);
     Ok(())
 }

@@ -3,15 +3,18 @@
 use crate::{
     agenda::{Agenda, Clock, Due},
     games::Position,
+    homes,
     matches::{
         policy::SeatPolicy,
-        state::{Match, SeatState, Turn, TurnKey, pair},
+        state::{Away, Match, SeatState, Turn, TurnKey, pair},
         turns,
     },
     state::State,
 };
 use arena_schema::{
-    event::matches::{MatchEnded, MatchOpened, MovePlayed, StrikeRecorded, TurnOpened},
+    event::matches::{
+        MatchEnded, MatchOpened, MatchReturned, MatchSent, MovePlayed, StrikeRecorded, TurnOpened,
+    },
     id::AgentKey,
 };
 
@@ -20,12 +23,15 @@ pub(crate) fn opened(state: &mut State, event: &MatchOpened) {
         return;
     };
     let seats = event.seats.map(|agent| {
-        let known = state.registry.agent(agent);
-        let policy = known.and_then(|known| SeatPolicy::of(known.protocol, event.game));
+        let known = match state.guests.get(agent) {
+            Some(guest) => Some((guest.protocol, guest.method)),
+            None => state.registry.agent(agent).map(|known| (known.protocol, known.method)),
+        };
+        let policy = known.and_then(|(protocol, _)| SeatPolicy::of(protocol, event.game));
         SeatState {
             agent,
             policy: policy.unwrap_or(SeatPolicy::Strikes),
-            pushed: known.is_none_or(|known| known.method.is_pushed()),
+            pushed: known.is_none_or(|(_, method)| method.is_pushed()),
             strikes: 0,
             turn: None,
         }
@@ -47,15 +53,30 @@ pub(crate) fn opened(state: &mut State, event: &MatchOpened) {
     count(state, one, other, true);
 }
 
-/// Counts an open match of two agents in, or out.
+pub(crate) fn sent(state: &mut State, event: &MatchSent) {
+    let [one, other] = event.seats;
+    state.matches.away.insert(event.id, Away { seats: event.seats });
+    count(state, one, other, true);
+}
+
+pub(crate) fn returned(state: &mut State, event: &MatchReturned) {
+    if let Some(Away { seats: [one, other] }) = state.matches.away.remove(&event.id) {
+        count(state, one, other, false);
+    }
+}
+
+/// Counts an open match of two agents in, or out. Guests are counted where they are agents.
 fn count(state: &mut State, one: AgentKey, other: AgentKey, opens: bool) {
-    let matches = &mut state.matches;
+    if state.guests.count(one, opens) & state.guests.count(other, opens) {
+        return;
+    }
     for agent in [one, other] {
         if opens {
-            state.homes.enter(agent);
+            homes::enter(state, agent);
         } else {
             state.homes.leave(agent);
         }
+        let matches = &mut state.matches;
         let at = agent.slot as usize;
         if matches.of_agent.len() <= at {
             matches.of_agent.resize(at + 1, 0);
@@ -63,6 +84,7 @@ fn count(state: &mut State, one: AgentKey, other: AgentKey, opens: bool) {
         let of_agent = &mut matches.of_agent[at];
         *of_agent = if opens { *of_agent + 1 } else { of_agent.saturating_sub(1) };
     }
+    let matches = &mut state.matches;
     let of_pair = matches.of_pair.entry(pair(one, other)).or_default();
     *of_pair = if opens { *of_pair + 1 } else { of_pair.saturating_sub(1) };
     if *of_pair == 0 {
@@ -81,7 +103,10 @@ pub(crate) fn turn_opened(state: &mut State, event: &TurnOpened) {
     open.attempts = event.attempt;
     let seat = &mut open.seats[event.seat.index()];
     seat.turn = Some(Turn { ply: event.ply, attempt: event.attempt, home: event.home, entry });
-    state.homes.settle(seat.agent, event.home);
+    match state.guests.get(seat.agent) {
+        Some(_) => state.guests.settle(seat.agent, event.home),
+        None => state.homes.settle(seat.agent, event.home),
+    }
 }
 
 pub(crate) fn move_played(state: &mut State, event: &MovePlayed) {

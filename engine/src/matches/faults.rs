@@ -2,6 +2,7 @@
 
 use crate::{
     matches::{
+        close,
         policy::Consequence,
         state::Match,
         turns::{self, Asked},
@@ -60,14 +61,9 @@ pub(crate) fn decide(
             let attempt = open.attempts.saturating_add(1);
             out.push(Asked::of(open, key, seat).open(ply, attempt, home, now));
         }
-        Consequence::Forfeit => out.push(
-            MatchEnded {
-                key,
-                winner: Some(seat.other()),
-                reason: EndReason::Forfeit,
-                accepted: fault.accepted,
-            }
-            .into(),
-        ),
+        Consequence::Forfeit => {
+            let (winner, reason) = (Some(seat.other()), EndReason::Forfeit);
+            close::decide(state, open, MatchEnded { key, winner, reason, accepted: fault.accepted }, out);
+        }
     }
 }

@@ -3,8 +3,9 @@
 use crate::{
     decide::Context,
     games::Position,
-    matches::{policy::SeatPolicy, turns::Asked},
+    matches::{policy::SeatPolicy, send, turns::Asked},
     registry::Agent,
+    rules::RULES_PARTITIONS,
     state::State,
 };
 use arena_schema::{
@@ -54,7 +55,7 @@ pub(crate) fn decide(
         return Err(Rejection::ChallengesClosed);
     }
     caps(state, (challenger, one), (opponent, other))?;
-    if state.matches.by_id(&command.id).is_some() {
+    if state.matches.by_id(&command.id).is_some() || state.matches.away.contains_key(&command.id) {
         return Err(Rejection::MatchIdTaken);
     }
 
@@ -65,6 +66,9 @@ pub(crate) fn decide(
         _ => return Err(Rejection::Malformed),
     };
     let seats = if swapped { [opponent, challenger] } else { [challenger, opponent] };
+    if state.rules >= RULES_PARTITIONS && command.id.partition() != state.partition {
+        return send::decide(state, command, seats, out);
+    }
     let (slot, generation) = state.matches.open.next_key();
     let key = MatchKey { slot, generation };
     out.push(

@@ -79,14 +79,23 @@ impl Match {
     }
 }
 
+/// A match of partition 0's agents that is played, or on its way to be, in the partition that its id names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Away {
+    /// The agents of the first and the second seat.
+    pub seats: [AgentKey; 2],
+}
+
 /// The room of the matches.
 #[derive(Debug, Clone, Default)]
 pub struct Matches {
     pub(crate) open: Slots<Match>,
     pub(crate) ids: BTreeMap<MatchId, MatchKey>,
-    /// Open matches of each agent, by its slot.
+    /// Those in other partitions, by id.
+    pub(crate) away: BTreeMap<MatchId, Away>,
+    /// Open matches of each agent, by its slot, those in other partitions too. Guests are not counted.
     pub(crate) of_agent: Vec<u32>,
-    /// Open matches of each pair, the lower slot first.
+    /// Open matches of each pair, the lower slot first, as above.
     pub(crate) of_pair: BTreeMap<(u32, u32), u32>,
 }
 
@@ -107,7 +116,12 @@ impl Matches {
         self.get(key).map(|open| (key, open))
     }
 
-    /// How many matches this agent has open.
+    /// The matches that were sent to other partitions and are not known to be over.
+    pub fn away(&self) -> &BTreeMap<MatchId, Away> {
+        &self.away
+    }
+
+    /// How many matches this agent has open, in all partitions.
     pub fn open_of(&self, agent: AgentKey) -> u32 {
         self.of_agent.get(agent.slot as usize).copied().unwrap_or_default()
     }

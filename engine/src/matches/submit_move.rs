@@ -4,6 +4,7 @@ use crate::{
     decide::Context,
     games::Outcome,
     matches::{
+        close,
         faults::{self, Fault},
         turns::{self, Asked},
     },
@@ -54,7 +55,7 @@ pub(crate) fn decide(
             Outcome::Win(seat) => (Some(seat), EndReason::Win),
             Outcome::Draw => (None, EndReason::Draw),
         };
-        out.push(MatchEnded { key: named.key, winner, reason, accepted }.into());
+        close::decide(state, open, MatchEnded { key: named.key, winner, reason, accepted }, out);
         return Ok(());
     }
     let mut attempt = open.attempts;

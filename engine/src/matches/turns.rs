@@ -10,7 +10,7 @@ use arena_schema::{
     Event, LogTime, Rejection, Seat,
     command::matches::TurnRef,
     event::matches::TurnOpened,
-    id::{AgentId, MatchKey, ProducerId},
+    id::{AgentId, AgentKey, MatchKey, ProducerId},
     micros_of_ms,
 };
 
@@ -49,11 +49,21 @@ impl Asked {
 /// The home of what opens now for the agent of this seat.
 pub(crate) fn home(state: &State, open: &Match, seat: Seat) -> ProducerId {
     let agent = open.seat(seat).agent;
+    if let Some(guest) = state.guests.get(agent) {
+        let kept = state.guests.home(&state.producers, agent);
+        return kept.unwrap_or_else(|| homes::rendezvous(&state.producers, &guest.id, ProducerId::NONE));
+    }
     // Nearly always it keeps its home, and its row need not be looked at.
     state.homes.kept(&state.producers, agent).unwrap_or_else(|| match state.registry.agent(agent) {
         Some(known) => homes::rendezvous(&state.producers, &known.id, ProducerId::NONE),
         None => ProducerId::NONE,
     })
+}
+
+/// The external id of whoever sits there.
+fn id_of(state: &State, agent: AgentKey) -> Option<&AgentId> {
+    let guest = state.guests.get(agent).map(|guest| &guest.id);
+    guest.or_else(|| state.registry.agent(agent).map(|known| &known.id))
 }
 
 /// The match and the turn that an answer names, if it is that turn's and its gateway's.
@@ -91,8 +101,7 @@ pub(crate) fn rehome(
             let Some(turn) = open.seat(seat).turn.as_ref().filter(|turn| leaves(turn.home)) else {
                 continue;
             };
-            let home =
-                state.registry.agent(open.seat(seat).agent).map_or(ProducerId::NONE, |a| arrives(&a.id));
+            let home = id_of(state, open.seat(seat).agent).map_or(ProducerId::NONE, &arrives);
             attempt = attempt.saturating_add(1);
             let key = MatchKey { slot, generation };
             out.push(Asked::of(open, key, seat).open(turn.ply, attempt, home, now));

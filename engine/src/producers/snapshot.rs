@@ -26,7 +26,7 @@ impl Producers {
         let (announced, last_seen) = values.take()?;
         let mut live = BTreeMap::new();
         for _ in 0..values.count(PRODUCER_BYTES_MIN)? {
-            let (id, incarnation, rules_known, mark) = values.take()?;
+            let (id, incarnation, rules_known, mark): (ProducerId, _, _, _) = values.take()?;
             let mut seen = VecDeque::new();
             for _ in 0..values.count(1)? {
                 seen.push_back(values.take()?);
@@ -35,7 +35,7 @@ impl Producers {
             if above > WINDOW || mark > u64::MAX - above || matches!(seen.back(), Some(None)) {
                 return Err(Misfit("a producer's window is none"));
             }
-            if id == ProducerId::SEQUENCER || id > ProducerId(announced) {
+            if id == ProducerId::SEQUENCER || id > ProducerId(announced) || id.as_partition().is_some() {
                 return Err(Misfit("a producer has a number that was not given"));
             }
             let incarnations = live.values().any(|one: &Producer| one.incarnation == incarnation);

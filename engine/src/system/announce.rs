@@ -31,6 +31,11 @@ pub(crate) fn gateway(
     if known.is_none() && state.producers.live_count() >= PRODUCERS_LIVE_MAX {
         return Err(Rejection::LimitReached);
     }
+    let live = state.producers.live_count();
+    let has_room = |to| state.outbox.takes_gateways(to, 1, live + 1);
+    if known.is_none() && state.is_first() && !state.outbox.partitions().all(has_room) {
+        return Err(Rejection::OutboxFull);
+    }
     let producer = known.unwrap_or(state.producers.next_id());
     out.push(
         GatewayAnnounced { producer, incarnation: command.incarnation, rules_known: command.rules_known }
@@ -38,6 +43,9 @@ pub(crate) fn gateway(
     );
     if known.is_none() {
         matches::turns::rehome(state, context.time, |home| home == ProducerId::NONE, |_| producer, out);
+        if state.is_first() {
+            state.outbox.send_to_all(&command.clone().into(), out);
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What the family's events do to the state, where it is more than one field.
 
-use crate::state::State;
+use crate::{homes, state::State};
 use arena_schema::event::system::{LineageBegun, SequencerAnnounced};
 
 pub(crate) fn sequencer_announced(state: &mut State, event: &SequencerAnnounced) {
@@ -10,4 +10,5 @@ pub(crate) fn sequencer_announced(state: &mut State, event: &SequencerAnnounced)
 pub(crate) fn lineage_begun(state: &mut State, event: &LineageBegun) {
     state.lineage = Some(event.lineage);
     state.producers.remove_all();
+    homes::keep_in_step(state, |_| true);
 }

@@ -18,5 +18,8 @@ pub(crate) fn decide(
         |agent| homes::rendezvous(&state.producers, agent, gone),
         out,
     );
+    if state.is_first() {
+        state.outbox.send_to_all(&command.clone().into(), out);
+    }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Rules, eras and lineages: the commands that change what the next record is.
 
-use crate::{decide::Context, matches, state::State};
+use crate::{decide::Context, matches, producers::Producer, rules::RULES_PARTITIONS, state::State};
 use arena_schema::{
-    Event, Rejection,
-    command::system::{ActivateRules, BeginLineage},
+    Command, Event, Rejection,
+    command::system::{ActivateRules, BeginLineage, GatewayGone},
     event::system::{EraClosed, LineageBegun, RulesActivated},
     id::ProducerId,
 };
@@ -19,6 +19,10 @@ pub(crate) fn activate_rules(
     let known = state.producers.live().all(|(_, producer)| producer.rules_known >= command.version);
     if !next || !known {
         return Err(Rejection::RulesUnknown);
+    }
+    // Keys and homes are partition 0's there: nothing of its own may stand beside them.
+    if command.version == RULES_PARTITIONS && !state.is_first() && !state.is_bare() {
+        return Err(Rejection::WrongPartition);
     }
     out.push(RulesActivated { version: command.version }.into());
     Ok(())
@@ -40,5 +44,11 @@ pub(crate) fn begin_lineage(
     }
     out.push(LineageBegun { lineage: command.lineage, number: command.number, hash: command.hash }.into());
     matches::turns::rehome(state, context.time, |home| home != ProducerId::NONE, |_| ProducerId::NONE, out);
+    if state.is_first() {
+        for to in state.outbox.partitions() {
+            let gone = |one: &Producer| Command::from(GatewayGone { incarnation: one.incarnation });
+            state.outbox.send(to, state.producers.live().map(|(_, one)| gone(one)), out);
+        }
+    }
     Ok(())
 }

@@ -4,3 +4,4 @@ pub(crate) mod announce;
 pub(crate) mod evolve;
 pub(crate) mod gateway_gone;
 pub(crate) mod history;
+pub(crate) mod partitions;

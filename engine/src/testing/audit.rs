@@ -181,7 +181,11 @@ pub(super) fn state(state: &State, second_keys: usize) {
         assert_eq!((key.slot, key.generation), (slot, generation));
         assert_eq!(open.position().outcome(), None, "a match that is over is gone");
         let [one, other] = [open.seats[0].agent, open.seats[1].agent];
-        *of_pair.entry((one.min(other), one.max(other))).or_default() += 1;
+        let guests = [one, other].map(|agent| state.guests().get(agent).is_some());
+        assert_eq!(guests[0], guests[1], "guests play each other alone");
+        if !guests[0] {
+            *of_pair.entry((one.min(other), one.max(other))).or_default() += 1;
+        }
         for &seat in Seat::ALL {
             let seated = open.seat(seat);
             *of_agent.entry(seated.agent).or_default() += 1;
@@ -203,6 +207,18 @@ pub(super) fn state(state: &State, second_keys: usize) {
             let home = *at_home.entry(seated.agent).or_insert(turn.home);
             assert_eq!(home, turn.home, "all that is asked of an agent is asked from one home");
         }
+    }
+    for (agent, guest) in state.guests().iter() {
+        assert_eq!(state.guests().open_of(agent), of_agent[&agent], "a guest has something open");
+        assert!(at_home.get(&agent).is_none_or(|home| guest.home == *home));
+        assert_eq!(guest.home == ProducerId::NONE, live.is_empty(), "a guest has a home where there is one");
+        assert!(guest.home == ProducerId::NONE || live.contains(&guest.home));
+    }
+    for (id, away) in state.matches().away() {
+        assert!(state.outbox().partitions().any(|known| known == id.partition()));
+        let [one, other] = away.seats;
+        *of_pair.entry((one.min(other), one.max(other))).or_default() += 1;
+        away.seats.iter().for_each(|agent| *of_agent.entry(*agent).or_default() += 1);
     }
     assert_eq!(
         state.agenda_len(),

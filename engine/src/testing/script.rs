@@ -99,9 +99,11 @@ impl Names {
             Event::AgentRegistered(e) => {
                 self.agents.insert(e.agent, e.handle.to_string());
             }
+            Event::GuestArrived(e) => {
+                self.agents.insert(e.agent, e.handle.to_string());
+            }
             Event::MatchOpened(e) => {
-                let name = e.id.0[9..].iter().take_while(|b| **b != 0).map(|&b| char::from(b)).collect();
-                self.matches.insert(name, e.key);
+                self.matches.insert(show::match_name(&e.id), e.key);
             }
             _ => {}
         }

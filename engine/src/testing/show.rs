@@ -6,9 +6,9 @@
 use super::script::Names;
 use crate::{Emitted, games::GameCode};
 use arena_schema::{
-    Event, LogTime, Rejection, TextRef,
+    Command, Event, LogTime, Rejection, TextRef,
     event::registry::Credential,
-    id::{AgentKey, MatchKey},
+    id::{AgentKey, MatchId, MatchKey},
 };
 use std::fmt::Write as _;
 
@@ -26,6 +26,11 @@ pub(super) fn time(at: LogTime) -> String {
 /// What a name was padded to.
 fn name_of(bytes: &[u8]) -> String {
     bytes.iter().filter(|byte| byte.is_ascii_graphic()).map(|&byte| char::from(byte)).collect()
+}
+
+/// The name that a script gave to a match.
+pub(super) fn match_name(id: &MatchId) -> String {
+    id.0[9..].iter().take_while(|byte| **byte != 0).map(|&byte| char::from(byte)).collect()
 }
 
 fn text(text: Option<TextRef>) -> String {
@@ -85,6 +90,26 @@ fn event(event: &Event, names: &Names) -> String {
         Event::RulesActivated(e) => format!("rules {} are next", e.version.0),
         Event::EraClosed(e) => format!("era {} closed", e.era.0),
         Event::LineageBegun(e) => format!("lineage {} begun after {}", name_of(&e.lineage.0), e.number),
+        Event::PartitionOpened(e) => format!("partition {} is open", e.partition.0),
+        Event::OutboxSent(e) => {
+            let name = Command::KINDS.iter().find(|(kind, _)| *kind == e.kind).map_or("?", |(_, name)| name);
+            format!("to partition {}#{}: {name}", e.to.0, e.number)
+        }
+        Event::OutboxTrimmed(e) => format!("to partition {}#{} is acknowledged", e.to.0, e.through),
+        Event::GuestArrived(e) => {
+            format!(
+                "guest {} speaks {} by {}, at home at {}",
+                e.handle,
+                e.protocol,
+                e.method,
+                names.gateway(e.home)
+            )
+        }
+        Event::GuestLeft(e) => format!("guest {} left", agent(e.agent)),
+        Event::MatchSent(e) => {
+            format!("{} sent: X {}, O {}", match_name(&e.id), agent(e.seats[0]), agent(e.seats[1]))
+        }
+        Event::MatchReturned(e) => format!("{} returned", match_name(&e.id)),
         Event::AgentRegistered(e) => {
             let credentials: Vec<String> = e.credentials.iter().map(credential).collect();
             format!(

@@ -2,10 +2,7 @@
 
 use super::Journal;
 use crate::{RULES_NEWEST, Reduction, SnapshotError, State, matches::Matches, reduce};
-use arena_schema::{
-    id::{AgentKey, Partition},
-    record::RecordView,
-};
+use arena_schema::{id::AgentKey, record::RecordView};
 
 /// The state as bytes.
 pub(crate) fn encoded(state: &State) -> Vec<u8> {
@@ -34,10 +31,12 @@ fn told(state: &State) -> String {
         producers,
         second_keys,
         homes,
+        outbox,
         registry,
+        guests,
         matches,
     } = state;
-    let Matches { open, ids, of_agent, of_pair } = matches;
+    let Matches { open, ids, away, of_agent, of_pair } = matches;
     let counted = of_agent.iter().rposition(|open| *open > 0).map_or(&[][..], |last| &of_agent[..=last]);
     let at_home: Vec<_> = registry
         .agents()
@@ -53,7 +52,7 @@ fn told(state: &State) -> String {
     });
     let told = format!(
         "{lineage:?} {partition:?} {era:?} {rules:?} {head:?} {digests:?} {producers:?} {second_keys:?} {at_home:?}
-         {registry:?} {open:?} {ids:?} {of_pair:?} {counted:?} {due:?}"
+         {outbox:?} {registry:?} {guests:?} {open:?} {ids:?} {away:?} {of_pair:?} {counted:?} {due:?}"
     );
     let mut parts = told.split("Entry(");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -66,7 +65,8 @@ impl Journal {
     /// Reduces all records twice, once with a state that is never encoded, once with one that is thrown away and read back from
     /// its bytes after every `every`th of them. Then from some of the snapshots on their own to the end.
     pub(crate) fn replay_through_snapshots(&self, every: usize) {
-        let (mut plain, mut through) = (State::new(Partition(0)), State::new(Partition(0)));
+        let (mut plain, mut through) =
+            (State::new(self.state.partition()), State::new(self.state.partition()));
         let (mut of_plain, mut of_through) = (Reduction::default(), Reduction::default());
         let mut kept = Vec::new();
         for (record, at) in self.stored.iter().zip(1..) {

@@ -11,6 +11,7 @@ mod homes;
 mod matches;
 mod noise;
 mod oracle;
+mod partitions;
 mod producers;
 mod registry;
 mod second_keys;

@@ -1,17 +1,25 @@
 //! The engine cannot fail: whatever stands in a record, in whatever order, comes to events, and its rooms go on agreeing. What
 //! the events must be is the oracle's and the scripts' to say; here are commands that hardly any door would send.
 
-use crate::testing::{Body, Journal};
+use crate::{
+    RULES_PARTITIONS,
+    testing::{Body, Journal},
+};
 use arena_schema::{
     Command, Event, Hash, LogTime, Move, Rejection, Seat, SecretHash, TextRef, TextSalt,
     command::{
-        matches::{AbortMatch, First, OpenMatch, RecordStrike, StrikeCause, SubmitMove, TurnRef, VoidReason},
+        matches::{
+            AbortMatch, First, Guest, OpenMatch, RecordStrike, ReturnMatch, StrikeCause, SubmitMove,
+            TakeMatch, TurnRef, VoidReason,
+        },
         registry::{NewCredential, RegisterAgent, RotateCredential, SetEndpoint},
         system::{
-            ActivateRules, AnnounceGateway, AnnounceSequencer, BeginLineage, CloseEra, GatewayGone, Tick,
+            AcknowledgeOutbox, ActivateRules, AnnounceGateway, AnnounceSequencer, BeginLineage, CloseEra,
+            GatewayGone, OpenPartition, Tick,
         },
     },
     event::system::KeyTag,
+    hash::BodyDigest,
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, CredentialRef, GameCode,
         Handle, Incarnation, Lineage, MatchId, MatchKey, Partition, ProducerId, Protocol, PublicSlug,
@@ -23,25 +31,25 @@ use std::collections::BTreeMap;
 
 const RECORDS: u64 = 12_000;
 
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
 
-    fn below(&mut self, end: u32) -> u32 {
+    pub(super) fn below(&mut self, end: u32) -> u32 {
         (self.next() >> 11) as u32 % end
     }
 
-    fn one_in(&mut self, end: u32) -> bool {
+    pub(super) fn one_in(&mut self, end: u32) -> bool {
         self.below(end) == 0
     }
 
-    fn of<T: Copy>(&mut self, these: &[T]) -> T {
+    pub(super) fn of<T: Copy>(&mut self, these: &[T]) -> T {
         these[self.below(these.len() as u32) as usize]
     }
 
@@ -91,7 +99,12 @@ impl Random {
             1..4 => AnnounceGateway { incarnation: self.incarnation(), rules_known: RulesVersion(1) }.into(),
             4 if self.one_in(2) => GatewayGone { incarnation: self.incarnation() }.into(),
             4..6 => Tick {}.into(),
-            6 => ActivateRules { version: RulesVersion(self.of(&[0, 1, 3, u32::MAX])) }.into(),
+            6 => {
+                // Never the next ones, which would end the history.
+                let first = journal.state().rules() < RULES_PARTITIONS;
+                let others = if first { [0, 1, 3, u32::MAX] } else { [0, 9, 9, u32::MAX] };
+                ActivateRules { version: RulesVersion(self.of(&others)) }.into()
+            }
             7 if self.one_in(4) => CloseEra {}.into(),
             8 if self.one_in(4) => {
                 let head = *journal.state().head();
@@ -132,7 +145,7 @@ impl Random {
                 SetEndpoint { agent: self.agent(), endpoint: self.text(), challenges }.into()
             }
             13..24 => OpenMatch {
-                id: MatchId::from_random(Partition(0), [self.below(250) as u8; 14]),
+                id: self.match_id(journal),
                 game: GameCode(if self.one_in(20) { self.next() as u16 } else { 1 }),
                 players: [self.agent(), self.agent()],
                 first: self.of(First::ALL),
@@ -164,6 +177,65 @@ impl Random {
             }
             .into(),
             _ => AbortMatch { key: self.turn(journal).key, reason: VoidReason::Operator }.into(),
+        }
+    }
+
+    /// Ids of other partitions are for rules that know what they mean.
+    fn match_id(&mut self, journal: &Journal) -> MatchId {
+        let partition = if journal.state().rules() < RULES_PARTITIONS { 0 } else { self.below(4) as u16 };
+        MatchId::from_random(Partition(partition), [self.below(250) as u8; 14])
+    }
+
+    fn guest(&mut self) -> Guest {
+        let agent = self.agent();
+        Guest {
+            agent,
+            id: AgentId::from_random(Partition(0), [agent.slot as u8; 14]),
+            handle: Handle::parse(&format!("agent-{}", agent.slot)).unwrap(),
+            protocol: if self.one_in(20) { self.of(Protocol::ALL) } else { Protocol::AgentArena },
+            method: self.of(&[ConnectionMethod::RemoteEndpoint, ConnectionMethod::Polling]),
+            home: self.one_in(2).then(|| self.incarnation()),
+        }
+    }
+
+    /// What comes from another partition, or from the leader that carries it.
+    fn across(&mut self, journal: &Journal) -> (CommandHead, Command) {
+        let (state, other) = (journal.state(), Partition(self.below(3) as u16));
+        let next = state.outbox().taken(other) + if self.one_in(9) { u64::from(self.below(3)) } else { 1 };
+        let entry =
+            CommandHead { producer: ProducerId::of_partition(other), number: next, ..CommandHead::SEQUENCER };
+        match self.below(9) {
+            0 if self.one_in(4) => (CommandHead::SEQUENCER, OpenPartition { partition: other }.into()),
+            0 | 1 => {
+                let waiting: Vec<_> = state.outbox().waiting(other, 0).collect();
+                let count = self.below(waiting.len() as u32 + 2) as usize;
+                let through = state.outbox().acknowledged(other) + count as u64;
+                // Right until something has left.
+                let digest = |entry: &crate::Entry| BodyDigest::of(entry.kind, &entry.body).0;
+                let chain = waiting
+                    .iter()
+                    .take(count)
+                    .fold(Hash::ZERO, |chain, (_, entry)| chain.then(&digest(entry)));
+                let chain = if self.one_in(4) { Hash::ZERO } else { chain };
+                (CommandHead::SEQUENCER, AcknowledgeOutbox { to: other, through, chain }.into())
+            }
+            2 => (
+                entry,
+                AnnounceGateway { incarnation: self.incarnation(), rules_known: RulesVersion(2) }.into(),
+            ),
+            3 => (entry, GatewayGone { incarnation: self.incarnation() }.into()),
+            4..6 => (entry, ReturnMatch { id: self.match_id(journal) }.into()),
+            _ => {
+                let take = TakeMatch {
+                    id: self.match_id(journal),
+                    game: GameCode(if self.one_in(20) { self.next() as u16 } else { 1 }),
+                    seats: [self.guest(), self.guest()],
+                    rated: true,
+                    deadline_ms: self.of(&[500, 10_000]),
+                    seed: Seed([self.next() as u8; 32]),
+                };
+                (entry, take.into())
+            }
         }
     }
 
@@ -226,22 +298,31 @@ impl Random {
     }
 }
 
-#[test]
-fn whatever_stands_in_a_record_comes_to_events_and_the_rooms_agree() {
+/// A journal of noise, and how often it came to what.
+fn noise(partition: Partition, rules: RulesVersion, records: u64) -> BTreeMap<&'static str, u32> {
     let random = &mut Random(0x2545_f491_4f6c_dd1d);
-    let mut journal = Journal::new();
+    let mut journal = Journal::of(partition);
     let mut time = LogTime(1_800_000_000_000_000);
     let mut kinds = BTreeMap::<&str, u32>::new();
     let mut last: Option<(CommandHead, Body)> = None;
-    for _ in 0..RECORDS {
+    let next_rules = ActivateRules { version: rules };
+    if rules > journal.state().rules() {
+        journal.append(time, &[(CommandHead::SEQUENCER, Body::Known(next_rules.into()))], |_| ()).unwrap();
+    }
+    for _ in 0..records {
         time.0 += 1 + random.next() % random.of(&[2, 1_000, 1_000_000, 30_000_000]);
         if random.one_in(300) {
             time.0 += 3_600_000_000 * u64::from(random.below(30));
         }
         let mut record = Vec::new();
         for _ in 0..random.of(&[0, 1, 1, 1, 2, 5]) {
-            let command = random.command(&journal);
-            record.push((random.head(&journal, &command), random.body(command)));
+            if rules >= RULES_PARTITIONS && random.one_in(2) {
+                let (head, command) = random.across(&journal);
+                record.push((head, random.body(command)));
+            } else {
+                let command = random.command(&journal);
+                record.push((random.head(&journal, &command), random.body(command)));
+            }
             record.extend(last.take().filter(|_| random.one_in(10)));
             last = record.last().cloned();
         }
@@ -255,13 +336,49 @@ fn whatever_stands_in_a_record_comes_to_events_and_the_rooms_agree() {
     }
     journal.replay();
     journal.replay_through_snapshots(97);
+    kinds
+}
 
+#[test]
+fn under_the_rules_of_partitions_they_agree_too_whatever_another_partition_sends() {
+    let first = noise(Partition(0), RULES_PARTITIONS, 4_000);
+    let other = noise(Partition(2), RULES_PARTITIONS, 4_000);
+    for name in
+        ["PartitionOpened", "OutboxSent", "OutboxTrimmed", "MatchSent", "MatchReturned", "outbox_forked"]
+    {
+        assert!(first.contains_key(name), "never came to {name}: {first:?}");
+    }
+    for name in ["GuestArrived", "GuestLeft", "MatchOpened", "MatchEnded", "OutboxSent", "GatewayRemoved"] {
+        assert!(other.contains_key(name), "never came to {name}: {other:?}");
+    }
+}
+
+#[test]
+fn whatever_stands_in_a_record_comes_to_events_and_the_rooms_agree() {
+    let kinds = noise(Partition(0), RulesVersion(1), RECORDS);
     // A history that never came to these would prove nothing of them.
     // The caps take more than seven agents and a test's patience; other rules would end the history.
     let unreached = ["RulesActivated", "limit_reached", "agent_limit"];
+    // What rules 2 brought has histories of its own, with other partitions to send to.
+    let of_partitions = [
+        "PartitionOpened",
+        "OutboxSent",
+        "OutboxTrimmed",
+        "GuestArrived",
+        "GuestLeft",
+        "MatchSent",
+        "MatchReturned",
+        "wrong_partition",
+        "unknown_partition",
+        "outbox_gap",
+        "outbox_full",
+        "outbox_forked",
+    ];
     let events = Event::KINDS.iter().map(|(_, name)| *name).filter(|name| *name != "Rejected");
     let rejections = Rejection::ALL.iter().map(|rejection| rejection.as_str());
-    for name in events.chain(rejections).filter(|name| !unreached.contains(name)) {
+    for name in
+        events.chain(rejections).filter(|name| !unreached.contains(name) && !of_partitions.contains(name))
+    {
         assert!(kinds.contains_key(name), "never came to {name}: {kinds:?}");
     }
 }

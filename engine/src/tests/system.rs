@@ -109,6 +109,7 @@ fn the_next_rules_come_once_every_live_process_knows_them() {
         10:00:00.006 rules 2
         10:00:00.007 {rules=1} tick
         10:00:00.008 tick
+        10:00:00.009 rules 3
         ",
         expect![[r#"
             1.1 gateway a is producer 1, knows rules 1
@@ -120,7 +121,8 @@ fn the_next_rules_come_once_every_live_process_knows_them() {
             6.1 rejected: rules_unknown
             7.1 rules 2 are next
             halt: record 8 names rules 1, in force are rules 2
-            halt: record 8 is under rules 2, this build knows rules up to 1: use a newer one
+            8 nothing
+            9.1 rejected: rules_unknown
         "#]],
     );
 }

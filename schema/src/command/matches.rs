@@ -3,7 +3,10 @@
 
 use crate::{
     codec::wire_enum,
-    id::{AgentKey, GameCode, MatchId, MatchKey, Nonce, Seed},
+    id::{
+        AgentId, AgentKey, ConnectionMethod, GameCode, Handle, Incarnation, MatchId, MatchKey, Nonce,
+        Protocol, Seed,
+    },
     moves::Move,
     seat::Seat,
     text::TextRef,
@@ -132,4 +135,45 @@ pub struct AbortMatch {
     pub key: MatchKey,
     /// Why.
     pub reason: VoidReason,
+}
+
+/// An agent of partition 0 as another partition has to know it. None of it changes while the agent lives, but for its home.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// Its key, the same in every partition.
+    pub agent: AgentKey,
+    /// Its external id, by which its home is chosen.
+    pub id: AgentId,
+    /// Its permanent name.
+    pub handle: Handle,
+    /// What it speaks, by which its seat's policy is chosen.
+    pub protocol: Protocol,
+    /// How it is reached.
+    pub method: ConnectionMethod,
+    /// The process that is its home in partition 0; none where no gateway is live.
+    pub home: Option<Incarnation>,
+}
+
+/// A match that partition 0 has decided on: two agents sit down in the partition that the match's id names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakeMatch {
+    /// The match.
+    pub id: MatchId,
+    /// What is played.
+    pub game: GameCode,
+    /// The agents of the first and the second seat.
+    pub seats: [Guest; 2],
+    /// Whether it counts.
+    pub rated: bool,
+    /// How long a seat has for an answer.
+    pub deadline_ms: u32,
+    /// Its randomness.
+    pub seed: Seed,
+}
+
+/// A match that partition 0 sent is over, or could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReturnMatch {
+    /// The match.
+    pub id: MatchId,
 }

@@ -36,6 +36,10 @@ wire_union! {
         CloseEra(system::CloseEra) = 0x0006,
         /// The history forks here, after a restore; alone in its record.
         BeginLineage(system::BeginLineage) = 0x0007,
+        /// Matches may be sent to another partition from here on (rules 2).
+        OpenPartition(system::OpenPartition) = 0x0008,
+        /// Another partition has taken entries of the outbox (rules 2).
+        AcknowledgeOutbox(system::AcknowledgeOutbox) = 0x0009,
 
         /// An agent comes to be.
         RegisterAgent(registry::RegisterAgent) = 0x0101,
@@ -52,6 +56,16 @@ wire_union! {
         RecordStrike(matches::RecordStrike) = 0x0303,
         /// A match ends without a result.
         AbortMatch(matches::AbortMatch) = 0x0304,
+        /// Partition 0 sends a match that is to be played here (rules 2).
+        TakeMatch(Box<matches::TakeMatch>) = 0x0305,
+        /// A match that partition 0 sent is over (rules 2).
+        ReturnMatch(matches::ReturnMatch) = 0x0306,
+    }
+}
+
+impl From<matches::TakeMatch> for Command {
+    fn from(body: matches::TakeMatch) -> Self {
+        Self::TakeMatch(Box::new(body))
     }
 }
 

@@ -1,8 +1,8 @@
-//! Commands of the family system: only the sequencer writes them.
+//! Commands of the family system: only the sequencer writes them, and partition 0 those of gateways to the other partitions.
 
 use crate::{
     hash::Hash,
-    id::{Incarnation, Lineage, RecordNumber, RulesVersion},
+    id::{Incarnation, Lineage, Partition, RecordNumber, RulesVersion},
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,4 +55,23 @@ pub struct BeginLineage {
     pub number: RecordNumber,
     /// That record's hash.
     pub hash: Hash,
+}
+
+/// Partition 0 learns of another partition, to which it may send matches from here on and sends every gateway that comes and
+/// goes. Once more for one that it knows: all live gateways are sent to it anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenPartition {
+    /// The other one.
+    pub partition: Partition,
+}
+
+/// Another partition has taken what was sent to it: those entries leave the outbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AcknowledgeOutbox {
+    /// The other one.
+    pub to: Partition,
+    /// The last entry that its own state shows as taken.
+    pub through: u64,
+    /// What its own state shows as the chain over all entries up to there.
+    pub chain: Hash,
 }

@@ -125,3 +125,19 @@ pub struct MatchEnded {
     /// The running hash of the commands that the match accepted, the last one counted.
     pub accepted: Hash,
 }
+
+/// A match was decided on in partition 0 and is played in the partition that its id names. It counts as open from here on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchSent {
+    /// The match.
+    pub id: MatchId,
+    /// The agents of the first and the second seat.
+    pub seats: [AgentKey; 2],
+}
+
+/// A match that was sent is over and counts as open no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchReturned {
+    /// The match.
+    pub id: MatchId,
+}

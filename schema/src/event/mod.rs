@@ -32,6 +32,12 @@ wire_union! {
         EraClosed(system::EraClosed) = 0x0009,
         /// Another history began; every producer is gone.
         LineageBegun(system::LineageBegun) = 0x000a,
+        /// Matches may be sent to another partition.
+        PartitionOpened(system::PartitionOpened) = 0x000b,
+        /// A command for another partition waits in the outbox.
+        OutboxSent(system::OutboxSent) = 0x000c,
+        /// Entries of the outbox were taken by the other side.
+        OutboxTrimmed(system::OutboxTrimmed) = 0x000d,
 
         /// An agent came to be.
         AgentRegistered(Box<registry::AgentRegistered>) = 0x0101,
@@ -39,6 +45,10 @@ wire_union! {
         CredentialRotated(registry::CredentialRotated) = 0x0102,
         /// An address or a policy changed.
         EndpointSet(registry::EndpointSet) = 0x0103,
+        /// An agent of partition 0 plays here.
+        GuestArrived(registry::GuestArrived) = 0x0104,
+        /// An agent of partition 0 has nothing open here any more.
+        GuestLeft(registry::GuestLeft) = 0x0105,
 
         /// A match began.
         MatchOpened(matches::MatchOpened) = 0x0301,
@@ -50,6 +60,10 @@ wire_union! {
         StrikeRecorded(Box<matches::StrikeRecorded>) = 0x0304,
         /// A match ended.
         MatchEnded(matches::MatchEnded) = 0x0305,
+        /// A match is on its way to its partition, and counts here as open.
+        MatchSent(matches::MatchSent) = 0x0306,
+        /// A match that was sent to its partition is over.
+        MatchReturned(matches::MatchReturned) = 0x0307,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, CredentialRef, Handle,
-        Protocol, PublicSlug,
+        ProducerId, Protocol, PublicSlug,
     },
     text::{SecretHash, TextRef},
 };
@@ -63,4 +63,28 @@ pub struct EndpointSet {
     pub endpoint: Option<TextRef>,
     /// The policy as it stands from here on.
     pub challenges: ChallengePolicy,
+}
+
+/// An agent of partition 0 has a match here, the first one that is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestArrived {
+    /// Its key, the same in every partition.
+    pub agent: AgentKey,
+    /// Its external id.
+    pub id: AgentId,
+    /// Its permanent name.
+    pub handle: Handle,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// How it is reached.
+    pub method: ConnectionMethod,
+    /// Its home, by the number that the process has here.
+    pub home: ProducerId,
+}
+
+/// The last match of a guest is over; what was known of it leaves the state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestLeft {
+    /// Who it was.
+    pub agent: AgentKey,
 }

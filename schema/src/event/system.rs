@@ -3,7 +3,7 @@
 use crate::{
     codec::wire_bytes,
     hash::{BodyDigest, Hash},
-    id::{AgentKey, Epoch, Era, Incarnation, Lineage, ProducerId, RecordNumber, RulesVersion},
+    id::{AgentKey, Epoch, Era, Incarnation, Lineage, Partition, ProducerId, RecordNumber, RulesVersion},
 };
 use serde::{Deserialize, Serialize};
 
@@ -112,4 +112,34 @@ pub struct LineageBegun {
     pub number: RecordNumber,
     /// That record's hash.
     pub hash: Hash,
+}
+
+/// Partition 0 knows another partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionOpened {
+    /// The other one.
+    pub partition: Partition,
+}
+
+/// What another partition is to do. This partition's leader submits it there, in order, as
+/// [`ProducerId::of_partition`] with the entry's number, until it is acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutboxSent {
+    /// The other partition.
+    pub to: Partition,
+    /// The entry's number for this pair of partitions, from 1, without gaps.
+    pub number: u64,
+    /// The kind of the command that the other side takes.
+    pub kind: u16,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// Entries were taken by the other side and leave the state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutboxTrimmed {
+    /// The other partition.
+    pub to: Partition,
+    /// The last one that left.
+    pub through: u64,
 }

@@ -5,7 +5,10 @@ use crate::{
     command::matches::{First, StrikeCause, VoidReason},
     event::matches::EndReason,
     hash::BodyDigest,
-    id::{AgentId, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, MatchId, Partition, Protocol},
+    id::{
+        AgentId, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, MatchId, Partition, ProducerId,
+        Protocol,
+    },
     record::{COMMAND_HEAD_BYTES, HEADER_BYTES, RECORD_BYTES_MAX, SECOND_KEY_BYTES, TRAILER_BYTES},
 };
 
@@ -45,6 +48,11 @@ fn rejections() {
         12 "limit_reached"
         13 "rules_unknown"
         14 "lineage_mismatch"
+        15 "wrong_partition"
+        16 "unknown_partition"
+        17 "outbox_gap"
+        18 "outbox_full"
+        19 "outbox_forked"
         101 "name_taken"
         102 "unknown_agent"
         103 "invalid_registration"
@@ -162,6 +170,17 @@ fn an_external_id_is_a_uuid_of_version_8_that_carries_its_partition() {
         "",
     ] {
         assert_eq!(MatchId::parse(other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn a_partition_submits_under_a_number_that_no_gateway_has() {
+    for (partition, number) in [(0, 1 << 63), (1, (1 << 63) + 1), (u16::MAX, (1 << 63) + 65_535)] {
+        let producer = ProducerId::of_partition(Partition(partition));
+        assert_eq!((producer.0, producer.as_partition()), (number, Some(Partition(partition))));
+    }
+    for other in [0, 1, 65_535, (1 << 63) - 1, (1 << 63) + 65_536, u64::MAX] {
+        assert_eq!(ProducerId(other).as_partition(), None, "{other}");
     }
 }
 

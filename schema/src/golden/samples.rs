@@ -60,6 +60,10 @@ fn named<T>(label: &str, value: impl Into<T>) -> Sample<T> {
 }
 
 pub(crate) fn commands() -> Vec<Sample<Command>> {
+    [commands_of_rules_1(), commands_of_rules_2()].concat()
+}
+
+fn commands_of_rules_1() -> Vec<Sample<Command>> {
     let register = cr::RegisterAgent {
         id: AgentId::from_random(Partition(0x0c0d), run(0x20)),
         public_slug: PublicSlug(run(0x30)),
@@ -168,6 +172,39 @@ pub(crate) fn commands() -> Vec<Sample<Command>> {
         named("RecordStrike/bare", cm::RecordStrike { status: None, excerpt: None, nonce: None, ..strike }),
         named("AbortMatch", cm::AbortMatch { key: MATCH, reason: cm::VoidReason::RefereeFault }),
         named("AbortMatch/operator", cm::AbortMatch { key: MATCH, reason: cm::VoidReason::Operator }),
+    ]
+}
+
+fn guest(slot: u32, home: Option<Incarnation>) -> cm::Guest {
+    cm::Guest {
+        agent: agent(slot),
+        id: AgentId::from_random(Partition(0), run(slot as u8)),
+        handle: handle("guest_1"),
+        protocol: Protocol::AgentArena,
+        method: ConnectionMethod::RemoteEndpoint,
+        home,
+    }
+}
+
+fn commands_of_rules_2() -> Vec<Sample<Command>> {
+    let take = cm::TakeMatch {
+        id: match_id(),
+        game: GameCode(1),
+        seats: [guest(19, Some(Incarnation(run(0x14)))), guest(20, Some(Incarnation(run(0x24))))],
+        rated: true,
+        deadline_ms: 10_000,
+        seed: Seed(run(0x34)),
+    };
+    let homeless = cm::TakeMatch { seats: [guest(21, None), guest(22, None)], rated: false, ..take.clone() };
+    vec![
+        named("OpenPartition", cs::OpenPartition { partition: Partition(0x0708) }),
+        named(
+            "AcknowledgeOutbox",
+            cs::AcknowledgeOutbox { to: Partition(0x090a), through: 1 << 33, chain: Hash(run(0x64)) },
+        ),
+        named("TakeMatch", take),
+        named("TakeMatch/homeless", homeless),
+        named("ReturnMatch", cm::ReturnMatch { id: match_id() }),
     ]
 }
 
@@ -319,6 +356,31 @@ pub(crate) fn events() -> Vec<Sample<Event>> {
         named("StrikeRecorded/bare", em::StrikeRecorded { status: None, mv: None, excerpt: None, ..strike }),
         named("MatchEnded", ended.clone()),
         named("MatchEnded/draw", em::MatchEnded { winner: None, reason: em::EndReason::Draw, ..ended }),
+        named("PartitionOpened", es::PartitionOpened { partition: Partition(0x0b0c) }),
+        named(
+            "OutboxSent",
+            es::OutboxSent {
+                to: Partition(0x0d0e),
+                number: 1 << 34,
+                kind: 0x0306,
+                body: run::<17>(0x44).into(),
+            },
+        ),
+        named("OutboxTrimmed", es::OutboxTrimmed { to: Partition(0x0f10), through: 1 << 35 }),
+        named(
+            "GuestArrived",
+            er::GuestArrived {
+                agent: agent(23),
+                id: AgentId::from_random(Partition(0), run(0x54)),
+                handle: handle("guest-2"),
+                protocol: Protocol::House,
+                method: ConnectionMethod::House,
+                home: ProducerId(24),
+            },
+        ),
+        named("GuestLeft", er::GuestLeft { agent: agent(25) }),
+        named("MatchSent", em::MatchSent { id: match_id(), seats: [agent(26), agent(27)] }),
+        named("MatchReturned", em::MatchReturned { id: match_id() }),
     ]
 }
 
@@ -349,13 +411,14 @@ pub(crate) fn records() -> Vec<Sample<Record>> {
         body: KeyTag(run(0xc3)),
     };
     let by_gateway = |number: u64, second_key: Option<SecondKey>| CommandHead { number, second_key, ..head };
-    let of_all = commands()
+    // The line was frozen before there were others.
+    let of_all = commands_of_rules_1()
         .into_iter()
         .zip(1..)
         .map(|((_, command), number)| (by_gateway(number, (number % 3 == 0).then_some(second_key)), command))
         .collect();
     let tick: Command = cs::Tick {}.into();
-    let register = commands().into_iter().find(|(label, _)| label == "RegisterAgent").unwrap().1;
+    let register = commands_of_rules_1().into_iter().find(|(label, _)| label == "RegisterAgent").unwrap().1;
     vec![
         ("empty".into(), Record { header: header(2), commands: Vec::new() }),
         ("tick".into(), Record { header: header(1), commands: vec![(CommandHead::SEQUENCER, tick)] }),

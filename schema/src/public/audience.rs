@@ -72,6 +72,9 @@ pub const DECISIONS: &[Decision] = &[
         Public,
         "ids of events name their lineage: readers must know up to where the old one holds",
     ),
+    row(0x000b, "partition_opened", Operator, "where things are kept is no fact of play"),
+    row(0x000c, "outbox_sent", Operator, "a word between partitions; what comes of it is public there"),
+    row(0x000d, "outbox_trimmed", Operator, "the numbering between two partitions"),
     row(
         0x0101,
         "agent_registered",
@@ -85,6 +88,8 @@ pub const DECISIONS: &[Decision] = &[
         Public,
         "where the policy for challenges is another than before, as the profile shows; a change of address alone is the owner's own affair",
     ),
+    row(0x0104, "guest_arrived", Operator, "a copy of what its registration made public"),
+    row(0x0105, "guest_left", Operator, "the copy is thrown away"),
     row(
         0x0301,
         "match_opened",
@@ -100,6 +105,8 @@ pub const DECISIONS: &[Decision] = &[
     row(0x0303, "move_played", Public, "on the replay; what was said of it by the replay's address"),
     row(0x0304, "strike_recorded", Public, "on the replay; what was answered is the striker's own affair"),
     row(0x0305, "match_ended", Public, "on the replay"),
+    row(0x0306, "match_sent", Operator, "the match's own partition tells that it opened"),
+    row(0x0307, "match_returned", Operator, "the match's own partition told that it ended"),
 ];
 
 /// Every kind has its row: who adds one decides here, or nothing compiles.
@@ -169,6 +176,13 @@ mod tests {
             "era_closed",
             "credential_rotated",
             "turn_opened",
+            "partition_opened",
+            "outbox_sent",
+            "outbox_trimmed",
+            "guest_arrived",
+            "guest_left",
+            "match_sent",
+            "match_returned",
         ] {
             assert_eq!(Decision::public(name), None, "{name}");
         }

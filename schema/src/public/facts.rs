@@ -304,7 +304,14 @@ impl<'a, N: Names> Look<'a, N> {
             | Event::GatewayRemoved(_)
             | Event::EraClosed(_)
             | Event::CredentialRotated(_)
-            | Event::TurnOpened(_) => return Ok(None),
+            | Event::TurnOpened(_)
+            | Event::PartitionOpened(_)
+            | Event::OutboxSent(_)
+            | Event::OutboxTrimmed(_)
+            | Event::GuestArrived(_)
+            | Event::GuestLeft(_)
+            | Event::MatchSent(_)
+            | Event::MatchReturned(_) => return Ok(None),
             Event::SequencerAnnounced(event) => {
                 let facts = Facts::SequencerAnnounced { epoch: event.epoch.0, outage_us: event.outage_us };
                 (Key::None, facts)
