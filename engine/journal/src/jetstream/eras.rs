@@ -181,6 +181,26 @@ impl JetStreamJournal {
         Ok(state)
     }
 
+    /// The last record that the newest era's stream has, as its leader says when asked once. Who leads no more may say less for
+    /// a moment.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub(crate) async fn end(&mut self) -> Result<RecordNumber, JournalError> {
+        let state = self.records.state(&self.nats).await;
+        let mut state = state.map_err(|why| self.records.error(&self.nats, "read", &why))?;
+        while state.sealed {
+            let next = Era(self.era.0 + 1);
+            let stream = Stream::of_records(self.partition, next);
+            let found =
+                stream.find(&self.nats).await.map_err(|why| stream.error(&self.nats, "read", &why))?;
+            let Some(later) = found else { break };
+            self.begin_era(next, self.number_at(state.last).next());
+            state = later;
+        }
+        Ok(self.number_at(state.last))
+    }
+
     fn begin_era(&mut self, era: Era, first: RecordNumber) {
         (self.era, self.first, self.bytes) = (era, first, 0);
         self.records = Stream::of_records(self.partition, era);

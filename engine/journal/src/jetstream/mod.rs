@@ -153,16 +153,6 @@ impl JetStreamJournal {
         self
     }
 
-    /// The last record that the stream's leader says it has, asked once. Who leads no more may say less for a moment.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
-    pub(crate) async fn end(&self) -> Result<RecordNumber, JournalError> {
-        let state = self.records.state(&self.nats).await;
-        let state = state.map_err(|why| self.records.error(&self.nats, "read", &why))?;
-        Ok(self.number_at(state.last))
-    }
-
     /// A live reader of its own.
     pub fn tail(&self) -> Tail {
         Tail::new(self.partition, self.era, self.reading())
