@@ -169,10 +169,20 @@ impl Prepared {
             .name("arena-submitter".to_owned())
             .spawn(move || send_all(&sending, &messages, &spawner))
             .map_err(|why| format!("a thread cannot be started: {why}"))?;
+        runtime.spawn(let_go(Arc::clone(&shared), stopped.clone()));
         let submitter = Submitter { shared, thread, renewing, runtime: runtime.clone() };
         runtime.block_on(submitter.announced(stopped))?;
         Ok(submitter)
     }
+}
+
+/// Where this process follows no more, nobody here learns an outcome: who waits is told so, and who comes.
+async fn let_go(shared: Arc<Shared>, mut stopped: watch::Receiver<Option<String>>) {
+    // Gone or said: there is nobody left to follow either way.
+    let _ = stopped.wait_for(Option::is_some).await.map(|_| ());
+    shared.inbox.end();
+    shared.numbered().open.clear();
+    shared.told.send_modify(|told| *told += 1);
 }
 
 impl Submitter {
