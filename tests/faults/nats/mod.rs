@@ -76,10 +76,6 @@ impl Site {
     fn options(&self, name: &str, role: &str, url: &str) -> ServeOptions {
         let data = self.data(name);
         fs::create_dir_all(&data).unwrap();
-        if role != "engine" && !data.join("vault.db").is_symlink() {
-            // One vault for all of them.
-            std::os::unix::fs::symlink(self.data("vault.db"), data.join("vault.db")).unwrap();
-        }
         self.names.lock().unwrap().insert(name.to_owned());
         let flags = ["--nats", url, "--role", role, "--public-url", &format!("http://{name}.arena.example")];
         ServeOptions {
