@@ -38,6 +38,7 @@ use arena_schema::{
     id::{Era, Partition, RecordNumber},
     record::{EncodedRecord, closes_era, record_number},
 };
+use eras::Asked;
 use read::{JetStreamReader, Reading};
 use streams::Stream;
 
@@ -153,13 +154,12 @@ impl JetStreamJournal {
         self
     }
 
-    /// The last record that the stream's leader says it has, asked once. Who leads no more may say less for a moment.
+    /// The last record that the newest era's leader says it has, asked once. Who leads no more may say less for a moment.
     ///
     /// # Errors
     /// [`JournalError::Store`].
-    pub(crate) async fn end(&self) -> Result<RecordNumber, JournalError> {
-        let state = self.records.state(&self.nats).await;
-        let state = state.map_err(|why| self.records.error(&self.nats, "read", &why))?;
+    pub(crate) async fn end(&mut self) -> Result<RecordNumber, JournalError> {
+        let state = self.go_on(Asked::Once).await?;
         Ok(self.number_at(state.last))
     }
 
@@ -190,7 +190,7 @@ impl Journal for JetStreamJournal {
 
     fn last(&mut self) -> Result<RecordNumber, JournalError> {
         let runtime = self.nats.runtime().clone();
-        let state = runtime.block_on(self.go_on())?;
+        let state = runtime.block_on(self.go_on(Asked::Patiently))?;
         Ok(self.number_at(state.last))
     }
 

@@ -544,7 +544,7 @@ impl Short {
 
 /// Ends this process where the journal loses what it has followed.
 async fn watch_end(
-    journal: JetStreamJournal,
+    mut journal: JetStreamJournal,
     state: Arc<RwLock<State>>,
     stopped: Arc<watch::Sender<Option<String>>>,
 ) {
