@@ -115,6 +115,25 @@ fn archived(nats: &Nats, partition: Partition, era: Era, goes_on: RecordNumber) 
     JournalError::Archived { journal, era: era.0, goes_on }
 }
 
+/// How often a stream is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Once: whoever asks asks again by itself.
+    Once,
+    /// Until it is answered or patience ends.
+    Patiently,
+}
+
+impl Asked {
+    async fn find(self, nats: &Nats, stream: &Stream) -> Result<Option<State>, JournalError> {
+        let found = match self {
+            Self::Once => stream.find(nats).await,
+            Self::Patiently => insist(nats, || stream.find(nats)).await,
+        };
+        found.map_err(|why| stream.error(nats, "read", &why))
+    }
+}
+
 impl JetStreamJournal {
     /// Opens the newest era of a partition, or makes the first where there is none.
     ///
@@ -161,44 +180,27 @@ impl JetStreamJournal {
         self.bytes = self.bytes.max(state.bytes);
     }
 
-    /// Goes on to the eras that others have opened meanwhile.
-    pub(super) async fn go_on(&mut self) -> Result<State, JournalError> {
-        let mut state = self.records.wait_state(&self.nats).await?;
-        while state.sealed {
+    /// Goes on to the eras that others have opened meanwhile, also where the one that was open here is gone to an archive.
+    pub(super) async fn go_on(&mut self, asked: Asked) -> Result<State, JournalError> {
+        let nats = self.nats.clone();
+        loop {
+            let Some(state) = asked.find(&nats, &self.records).await? else {
+                let newest = wait_list(&nats, self.partition).await?.last().copied();
+                let Some(newest) = newest.filter(|newest| *newest > self.era) else {
+                    return Err(self.records.error(&nats, "read", &"there is no such stream"));
+                };
+                self.begin_era(newest, begin_of(&nats, self.partition, newest).await?);
+                continue;
+            };
             let next = Era(self.era.0 + 1);
-            let stream = Stream::of_records(self.partition, next);
-            match insist(&self.nats, || stream.find(&self.nats)).await {
-                Ok(Some(later)) => {
-                    let first = self.number_at(state.last).next();
-                    self.begin_era(next, first);
-                    state = later;
-                }
-                Ok(None) => break,
-                Err(why) => return Err(stream.error(&self.nats, "read", &why)),
+            let goes_on =
+                state.sealed && asked.find(&nats, &Stream::of_records(self.partition, next)).await?.is_some();
+            if !goes_on {
+                self.know(state);
+                return Ok(state);
             }
-        }
-        self.know(state);
-        Ok(state)
-    }
-
-    /// The last record that the newest era's stream has, as its leader says when asked once. Who leads no more may say less for
-    /// a moment.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`].
-    pub(crate) async fn end(&mut self) -> Result<RecordNumber, JournalError> {
-        let state = self.records.state(&self.nats).await;
-        let mut state = state.map_err(|why| self.records.error(&self.nats, "read", &why))?;
-        while state.sealed {
-            let next = Era(self.era.0 + 1);
-            let stream = Stream::of_records(self.partition, next);
-            let found =
-                stream.find(&self.nats).await.map_err(|why| stream.error(&self.nats, "read", &why))?;
-            let Some(later) = found else { break };
             self.begin_era(next, self.number_at(state.last).next());
-            state = later;
         }
-        Ok(self.number_at(state.last))
     }
 
     fn begin_era(&mut self, era: Era, first: RecordNumber) {

@@ -38,6 +38,7 @@ use arena_schema::{
     id::{Era, Partition, RecordNumber},
     record::{EncodedRecord, closes_era, record_number},
 };
+use eras::Asked;
 use read::{JetStreamReader, Reading};
 use streams::Stream;
 
@@ -153,6 +154,15 @@ impl JetStreamJournal {
         self
     }
 
+    /// The last record that the newest era's leader says it has, asked once. Who leads no more may say less for a moment.
+    ///
+    /// # Errors
+    /// [`JournalError::Store`].
+    pub(crate) async fn end(&mut self) -> Result<RecordNumber, JournalError> {
+        let state = self.go_on(Asked::Once).await?;
+        Ok(self.number_at(state.last))
+    }
+
     /// A live reader of its own.
     pub fn tail(&self) -> Tail {
         Tail::new(self.partition, self.era, self.reading())
@@ -180,7 +190,7 @@ impl Journal for JetStreamJournal {
 
     fn last(&mut self) -> Result<RecordNumber, JournalError> {
         let runtime = self.nats.runtime().clone();
-        let state = runtime.block_on(self.go_on())?;
+        let state = runtime.block_on(self.go_on(Asked::Patiently))?;
         Ok(self.number_at(state.last))
     }
 
