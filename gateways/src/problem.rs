@@ -101,7 +101,9 @@ fn explained(rejection: Rejection) -> (StatusCode, &'static str) {
         Rejection::AgentLimit => {
             (conflict, "One of the two has 16 matches open already, which is as many as an agent may.")
         }
-        Rejection::LimitReached => (StatusCode::SERVICE_UNAVAILABLE, "The arena is full; try again later."),
+        Rejection::LimitReached | Rejection::OutboxFull => {
+            (StatusCode::SERVICE_UNAVAILABLE, "The arena is full; try again later.")
+        }
         Rejection::GameNotPlayed => (unprocessable, "One of the two does not play this game."),
         Rejection::UnknownGame => (unprocessable, "There is no such game."),
         Rejection::FirstIsRated => (unprocessable, "Who moves first can be chosen in unrated matches alone."),
