@@ -15,12 +15,13 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use arena_journal::{
     Clock, DataDir, FolderSnapshots, Handle, Producer, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
-    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker, vault::VAULT_BUCKET,
+    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
     Event, LogTime, Rejection,
     id::{AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle as AgentHandle, Partition, Protocol},
+    subject::VAULT_BUCKET,
 };
 
 use std::{

@@ -9,12 +9,12 @@ use super::{
 };
 use arena_journal::{
     Clock, ERA_BYTES, Nats, NatsOptions, Submission,
-    replicated::{LEASES, Node, NodeOptions},
+    replicated::{Node, NodeOptions},
     vault::random,
 };
 use arena_schema::{
     id::{Era, Partition},
-    subject::{records_stream, texts_stream},
+    subject::{LEASES_BUCKET, records_stream, texts_stream},
 };
 use async_nats::jetstream::stream::{self, StorageType};
 use bytes::Bytes;
@@ -100,7 +100,7 @@ async fn clean(nats: &Nats) -> Result<(), BenchError> {
             nats.jetstream().delete_stream(&name).await.map_err(|why| void(&why))?;
         }
     }
-    if let Ok(leases) = nats.jetstream().get_key_value(LEASES).await {
+    if let Ok(leases) = nats.jetstream().get_key_value(LEASES_BUCKET).await {
         leases.purge(format!("leader.{}", PARTITION.0)).await.map_err(|why| void(&why))?;
     }
     Ok(())

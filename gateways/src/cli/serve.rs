@@ -11,8 +11,13 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use arena_journal::DataDir;
+use futures::{FutureExt, future::BoxFuture};
 use std::{net::SocketAddr, process::ExitCode, sync::Arc};
-use tokio::{net::TcpListener, signal::unix::SignalKind, sync::Notify};
+use tokio::{
+    net::TcpListener,
+    signal::unix::SignalKind,
+    sync::{Notify, watch},
+};
 use tracing_subscriber::EnvFilter;
 
 pub(super) fn run(args: &ServeArgs) -> Result<ExitCode> {
@@ -57,30 +62,14 @@ async fn serve(settings: Settings) -> Result<ExitCode> {
     };
     greet(&arena, bound);
 
-    let mut stopped = arena.handle().stopped();
-    let ended = Arc::new(Notify::new());
-    let stopping = {
-        let ended = Arc::clone(&ended);
-        let arena = arena.clone();
-        async move {
-            tokio::select! {
-                () = stop.notified() => tracing::info!("stopping: taking in what is on its way"),
-                _ = stopped.wait_for(Option::is_some) => {}
-            }
-            arena.stop_streams();
-            ended.notify_one();
-        }
+    let streams = arena.clone();
+    let stopping = Stopping {
+        asked: stop,
+        stopped: arena.handle().stopped(),
+        words: "taking in what is on its way",
+        done: move || streams.stop_streams(),
     };
-    let served = server::serve(&arena, listener, stopping);
-    // Clients that keep their connections open are not waited for.
-    let grace = async {
-        ended.notified().await;
-        tokio::time::sleep(server::STOP_WAIT).await;
-    };
-    tokio::select! {
-        served = served => served?,
-        () = grace => {}
-    }
+    stopping.serve(|stop| server::serve(&arena, listener, stop)).await?;
     arena.close().await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -106,28 +95,49 @@ async fn serve_engine(
     };
     eprintln!("arena {} · an engine: it follows, and leads when it is its turn", env!("CARGO_PKG_VERSION"));
     eprintln!("listening on http://{bound}");
-    let mut stopped = engine.stopped();
-    let ended = Arc::new(Notify::new());
-    let stopping = {
-        let ended = Arc::clone(&ended);
-        async move {
-            tokio::select! {
-                () = stop.notified() => tracing::info!("stopping: giving up the lead"),
-                _ = stopped.wait_for(Option::is_some) => {}
-            }
-            ended.notify_one();
-        }
-    };
-    let grace = async {
-        ended.notified().await;
-        tokio::time::sleep(server::STOP_WAIT).await;
-    };
-    tokio::select! {
-        served = engine.serve(listener, stopping) => served?,
-        () = grace => {}
-    }
+    let stopping =
+        Stopping { asked: stop, stopped: engine.stopped(), words: "giving up the lead", done: || {} };
+    stopping.serve(|stop| engine.serve(listener, stop)).await?;
     engine.close().await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What ends a listener: that it is asked to, or that the process can follow no more.
+struct Stopping<F> {
+    asked: Arc<Notify>,
+    stopped: watch::Receiver<Option<String>>,
+    /// What is said when it is asked to.
+    words: &'static str,
+    /// What is done when it comes.
+    done: F,
+}
+
+impl<F: FnOnce() + Send + 'static> Stopping<F> {
+    /// Serves until then, and what is being answered a while longer. Clients that keep their connections open are not waited for.
+    async fn serve<S: Future<Output = Result<()>>>(
+        self,
+        serve: impl FnOnce(BoxFuture<'static, ()>) -> S,
+    ) -> Result<()> {
+        let Self { asked, mut stopped, words, done } = self;
+        let ended = Arc::new(Notify::new());
+        let told = Arc::clone(&ended);
+        let stop = async move {
+            tokio::select! {
+                () = asked.notified() => tracing::info!("stopping: {words}"),
+                _ = stopped.wait_for(Option::is_some) => {}
+            }
+            done();
+            told.notify_one();
+        };
+        let grace = async {
+            ended.notified().await;
+            tokio::time::sleep(server::STOP_WAIT).await;
+        };
+        tokio::select! {
+            served = serve(stop.boxed()) => served,
+            () = grace => Ok(()),
+        }
+    }
 }
 
 /// Tells the first interrupt or termination; a second one ends the process at once.

@@ -6,13 +6,11 @@ use arena_journal::{
     Durability, JetStreamJournal, Journal, Nats, NatsReport, StreamReport, Vault, VaultKey,
     replicated::leader,
 };
-use arena_schema::LogTime;
+use arena_schema::{LogTime, subject::VAULT_BUCKET};
 use tokio::runtime::Runtime;
 
 /// How far the server's clock and this machine's may part before it is said.
 const CLOCKS_PARTED_US: u64 = 1_000_000;
-/// The bucket of the vault.
-const VAULT: &str = "ARENA_VAULT";
 /// Of a limit in bytes, in percent.
 const NEARLY_FULL: u64 = 90;
 
@@ -114,13 +112,13 @@ fn stream(stream: &StreamReport) -> Check {
 fn vault(settings: &Settings, runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
     // A key that cannot be read was told of before.
     let Ok(key) = VaultKey::load(&settings.vault_key_file(), false) else { return };
-    if runtime.block_on(nats.jetstream().get_key_value(VAULT)).is_err() {
+    if runtime.block_on(nats.jetstream().get_key_value(VAULT_BUCKET)).is_err() {
         return checks.push(Check::fine("vault", "there is none yet; the first start makes it"));
     }
     let opened = Vault::in_bucket(nats, key).and_then(|vault| vault.names("agent/"));
     checks.push(match opened {
         Ok(names) => {
-            Check::fine("vault", format!("{VAULT} opens; it keeps the keys of {} agents", names.len()))
+            Check::fine("vault", format!("{VAULT_BUCKET} opens; it keeps the keys of {} agents", names.len()))
         }
         Err(why) => {
             let next = "give this process the key file that the others have";

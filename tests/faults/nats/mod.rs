@@ -12,12 +12,12 @@ mod starting;
 
 use crate::records::{self, Reduced};
 use arena_journal::{
-    JetStreamJournal, Journal, Nats, NatsOptions, Reader, SqliteJournal, Visit, audit,
-    replicated::{LEASES, mirror_in},
+    JetStreamJournal, Journal, Nats, NatsOptions, Reader, SqliteJournal, Visit, audit, replicated::mirror_in,
 };
 use arena_schema::{
     Event,
     id::{Era, Partition, RecordNumber},
+    subject::LEASES_BUCKET,
 };
 use arena_tests::{
     ServeOptions, Served,
@@ -137,8 +137,9 @@ impl Site {
     /// The record that the last leader knew to be stored, as it stands beside the lease.
     fn lease_mark(&self) -> Option<u64> {
         self.journal(|nats, _| {
-            let read =
-                async { nats.jetstream().get_key_value(LEASES).await.ok()?.get("leader.0").await.ok()? };
+            let read = async {
+                nats.jetstream().get_key_value(LEASES_BUCKET).await.ok()?.get("leader.0").await.ok()?
+            };
             let value = nats.runtime().block_on(read)?;
             std::str::from_utf8(&value).ok()?.split(' ').nth(1)?.parse().ok()
         })

@@ -68,16 +68,16 @@ impl State {
 impl Stream {
     pub(super) fn of_records(partition: Partition, era: Era) -> Self {
         Self {
-            name: format!("ARENA_RECORDS_{}_{}", partition.0, era.0),
-            subject: format!("arena.record.{}.{}", partition.0, era.0),
+            name: subject::records_stream(partition, era),
+            subject: subject::record(partition, era),
             holds: Holds::Records,
         }
     }
 
     pub(super) fn of_texts(partition: Partition) -> Self {
         Self {
-            name: format!("ARENA_TEXTS_{}", partition.0),
-            subject: format!("arena.text.{}", partition.0),
+            name: subject::texts_stream(partition),
+            subject: subject::text(partition),
             holds: Holds::Texts,
         }
     }

@@ -5,6 +5,7 @@
 use arena_schema::{
     Hash,
     id::{Epoch, Incarnation, Partition, RecordNumber},
+    subject::LEASES_BUCKET,
 };
 use async_nats::jetstream::{
     self,
@@ -24,9 +25,6 @@ pub(super) const RENEWAL: Duration = Duration::from_millis(400);
 pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// How long one request to the bucket may take.
 const REQUEST_WAIT: Duration = Duration::from_millis(900);
-
-/// The bucket of leases.
-pub const LEASES: &str = "ARENA_LEASES";
 
 /// The last record that a leader knew to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +67,7 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 /// Why the bucket cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the bucket {LEASES} cannot be {action}: {why}")]
+#[error("the bucket {LEASES_BUCKET} cannot be {action}: {why}")]
 pub(super) struct LeaseError {
     action: &'static str,
     why: String,
@@ -125,11 +123,11 @@ impl Lease {
         partition: Partition,
         own: Incarnation,
     ) -> Result<Self, LeaseError> {
-        let bucket = match jetstream.get_key_value(LEASES).await {
+        let bucket = match jetstream.get_key_value(LEASES_BUCKET).await {
             Ok(bucket) => bucket,
             Err(_) => jetstream
                 .create_key_value(kv::Config {
-                    bucket: LEASES.to_owned(),
+                    bucket: LEASES_BUCKET.to_owned(),
                     description: "who leads each partition, and what it knew to be stored".to_owned(),
                     history: 1,
                     num_replicas: replicas,

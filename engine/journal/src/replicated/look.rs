@@ -1,11 +1,12 @@
 //! A look at who leads, from outside: what the lease's bucket says, and whether it is being renewed. What never belongs here:
 //! taking part.
 
-use super::lease::{Holder, LEASE, LEASES};
+use super::lease::{Holder, LEASE};
 use crate::jetstream::Nats;
 use arena_schema::{
     Hash,
     id::{Incarnation, Partition, RecordNumber},
+    subject::LEASES_BUCKET,
 };
 
 /// What stands in the bucket of leases.
@@ -26,16 +27,19 @@ pub struct Leader {
 /// # Errors
 /// What the bucket says, in words.
 pub async fn leader(nats: &Nats, partition: Partition) -> Result<Option<Leader>, String> {
-    let Ok(bucket) = nats.jetstream().get_key_value(LEASES).await else {
+    let Ok(bucket) = nats.jetstream().get_key_value(LEASES_BUCKET).await else {
         return Ok(None);
     };
     let key = format!("leader.{}", partition.0);
     let look = async || {
-        let entry =
-            bucket.entry(key.clone()).await.map_err(|why| format!("{LEASES} cannot be read: {why}"))?;
+        let entry = bucket
+            .entry(key.clone())
+            .await
+            .map_err(|why| format!("{LEASES_BUCKET} cannot be read: {why}"))?;
         let Some(entry) = entry else { return Ok(None) };
         let text = String::from_utf8_lossy(&entry.value).into_owned();
-        let holder = Holder::parse(&text).ok_or_else(|| format!("{LEASES} has {text:?} under {key}"))?;
+        let holder =
+            Holder::parse(&text).ok_or_else(|| format!("{LEASES_BUCKET} has {text:?} under {key}"))?;
         Ok::<_, String>(Some((entry.revision, holder)))
     };
     let Some((first, mut holder)) = look().await? else {

@@ -13,7 +13,7 @@ mod service;
 mod submitter;
 mod wire;
 
-pub use lease::{LEASE, LEASES, MARGIN};
+pub use lease::{LEASE, MARGIN};
 pub use look::{Leader, leader};
 pub use node::{Asker, Node, NodeOptions, mirror_in};
 #[cfg(test)]

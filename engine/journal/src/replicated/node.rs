@@ -27,6 +27,7 @@ use arena_schema::{
     Hash,
     id::{Era, Incarnation, Partition, RecordNumber},
     record::RecordView,
+    subject,
 };
 use bytes::Bytes;
 use std::{
@@ -122,7 +123,7 @@ impl Asker {
     /// Moves the leader's clock, where it stands still.
     pub(crate) async fn advance(&self, micros: u64) -> Result<(), Stopped> {
         let request = Bytes::from(Request::Advance { micros }.encode());
-        let subject = format!("arena.submit.{}", self.partition.0);
+        let subject = subject::submit(self.partition);
         match ask(self.nats.client(), subject, request, STOP_WAIT).await {
             Some(Reply::Done) => Ok(()),
             other => Err(Stopped(format!("the leader did not move its clock: {other:?}"))),
@@ -138,7 +139,7 @@ async fn ask_positions(
     mut waiting: mpsc::UnboundedReceiver<oneshot::Sender<RecordNumber>>,
 ) {
     let request = Bytes::from(Request::Position.encode());
-    let subject = format!("arena.position.{}", partition.0);
+    let subject = subject::position(partition);
     let mut readers = Vec::new();
     while waiting.recv_many(&mut readers, READERS_MAX).await > 0 {
         let record = loop {

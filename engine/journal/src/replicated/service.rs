@@ -15,6 +15,7 @@ use arena_schema::{
     command::system::{AnnounceGateway, GatewayGone},
     id::{Incarnation, Partition, ProducerId, RecordNumber, RulesVersion},
     record::Commands,
+    subject,
 };
 use async_nats::Client;
 use bytes::Bytes;
@@ -120,11 +121,9 @@ impl Service {
     pub(super) async fn run(self) -> Result<(), String> {
         let service = Arc::new(self);
         let words = |why: async_nats::SubscribeError| why.to_string();
-        let partition = service.partition.0;
-        let mut submits =
-            service.client.subscribe(format!("arena.submit.{partition}")).await.map_err(words)?;
-        let mut positions =
-            service.client.subscribe(format!("arena.position.{partition}")).await.map_err(words)?;
+        let partition = service.partition;
+        let mut submits = service.client.subscribe(subject::submit(partition)).await.map_err(words)?;
+        let mut positions = service.client.subscribe(subject::position(partition)).await.map_err(words)?;
         let leases = Arc::new(Leases::default());
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -16,6 +16,7 @@ use arena_schema::{
     Event,
     id::{Incarnation, Partition, ProducerId, RecordNumber},
     record::renumber,
+    subject,
 };
 use async_nats::{Client, RequestErrorKind};
 use bytes::Bytes;
@@ -85,7 +86,7 @@ impl Shared {
     }
 
     fn subject(&self) -> String {
-        format!("arena.submit.{}", self.partition.0)
+        subject::submit(self.partition)
     }
 
     async fn ask(&self, request: Bytes) -> Option<Reply> {

@@ -15,7 +15,7 @@ pub use key::VaultKey;
 pub use seal::{random, seal_with, unseal_with};
 
 use crate::jetstream::{BucketError, Nats};
-use arena_schema::Hash;
+use arena_schema::{Hash, subject::VAULT_BUCKET};
 use bucket::Shared;
 use std::{
     io,
@@ -27,9 +27,6 @@ use table::Table;
 use zeroize::Zeroizing;
 
 pub use bucket::{FORGOTTEN_WITHIN, TRUSTED_UNHEARD};
-
-/// The bucket of a vault that processes share.
-pub const VAULT_BUCKET: &str = "ARENA_VAULT";
 
 /// What every vault holds under the same name, so that another key is known at the opening.
 const CHECK: &str = "key/check";
