@@ -10,7 +10,7 @@
 //! | 0 → p | `AnnounceGateway` | the process has a number here too, and takes over what has no home | known: the same number |
 //! | 0 → p | `GatewayGone` | what it was to ask is asked anew from where rendezvous says among those who are left | unknown here: nothing |
 //! | 0 → p | `TakeMatch` | the agents are guests, the match is opened, the homes are those that 0 named | a home that is unknown here: rendezvous among those that are known, or none; a game that these rules do not play: `ReturnMatch` at once; open already: nothing |
-//! | p → 0 | `ReturnMatch` | the match counts as open no more | unknown to 0: nothing |
+//! | p → 0 | `ReturnMatch` | the match counts as open no more, and partition 0 has its result | unknown to 0: nothing |
 //!
 //! - An entry acts when its number is the next one, and uses it up by that. A number at or below the last is `Duplicate`,
 //!   `NumberReused` or `Expired`, one beyond the next is `OutboxGap`. An entry that is refused, for whatever reason, uses up

@@ -4,11 +4,15 @@ use crate::{matches::state::Match, state::State};
 use arena_schema::{
     Command, Event,
     command::matches::ReturnMatch,
-    event::{matches::MatchEnded, registry::GuestLeft},
+    event::{
+        matches::{MatchEnded, MatchResult},
+        registry::GuestLeft,
+    },
     id::{MatchId, Partition},
 };
 
 pub(crate) fn decide(state: &State, open: &Match, ended: MatchEnded, out: &mut Vec<Event>) {
+    let result = MatchResult { winner: ended.winner, reason: ended.reason };
     out.push(ended.into());
     let [one, other] = &open.seats;
     if state.guests.get(one.agent).is_none() {
@@ -19,11 +23,11 @@ pub(crate) fn decide(state: &State, open: &Match, ended: MatchEnded, out: &mut V
             out.push(GuestLeft { agent }.into());
         }
     }
-    give_back(state, open.id, out);
+    give_back(state, open.id, Some(result), out);
 }
 
-/// Tells partition 0 that a match of its own is over.
-pub(crate) fn give_back(state: &State, id: MatchId, out: &mut Vec<Event>) {
-    let command: Command = ReturnMatch { id }.into();
+/// Tells partition 0 that a match of its own is over, and how it ended, if it began.
+pub(crate) fn give_back(state: &State, id: MatchId, result: Option<MatchResult>, out: &mut Vec<Event>) {
+    let command: Command = ReturnMatch { id, result }.into();
     state.outbox.send(Partition(0), std::iter::once(command), out);
 }

@@ -5,6 +5,6 @@ use arena_schema::{Event, command::matches::ReturnMatch, event::matches::MatchRe
 
 pub(crate) fn decide(state: &State, from: Partition, command: &ReturnMatch, out: &mut Vec<Event>) {
     if command.id.partition() == from && state.matches.away.contains_key(&command.id) {
-        out.push(MatchReturned { id: command.id }.into());
+        out.push(MatchReturned { id: command.id, result: command.result }.into());
     }
 }

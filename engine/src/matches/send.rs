@@ -36,7 +36,7 @@ pub(crate) fn decide(
         deadline_ms: command.deadline_ms,
         seed: command.seed,
     };
-    out.push(MatchSent { id: command.id, seats }.into());
+    out.push(MatchSent { id: command.id, game: command.game, seats, rated: command.rated }.into());
     state.outbox.send(to, std::iter::once(Command::from(take)), out);
     Ok(())
 }

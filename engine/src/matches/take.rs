@@ -39,7 +39,7 @@ pub(crate) fn decide(
     let position = Position::start(command.game.0, &command.seed.0);
     let [one, other] = &command.seats;
     let Some(position) = position.filter(|_| one.agent != other.agent && plays(one) && plays(other)) else {
-        close::give_back(state, command.id, out);
+        close::give_back(state, command.id, None, out);
         return Ok(());
     };
 

@@ -10,8 +10,9 @@ use crate::{
 use arena_schema::{
     Command, Event, Hash, LogTime,
     command::system::{AcknowledgeOutbox, ActivateRules, BeginLineage, OpenPartition},
+    event::matches::MatchResult,
     hash::BodyDigest,
-    id::{AgentKey, Incarnation, Lineage, MatchId, Partition, ProducerId, Protocol, RulesVersion},
+    id::{AgentKey, Incarnation, Lineage, MatchId, MatchKey, Partition, ProducerId, Protocol, RulesVersion},
     record::CommandHead,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,6 +53,9 @@ pub(crate) struct Network {
     /// Partitions whose gateways are not those that 0 sent: their history began anew.
     parted: BTreeSet<usize>,
     numbers: BTreeMap<(usize, ProducerId), u64>,
+    /// Which match each key of a partition stood for last, and how the matches ended.
+    named: BTreeMap<(usize, MatchKey), MatchId>,
+    ended: BTreeMap<MatchId, MatchResult>,
     pub(crate) kinds: BTreeMap<&'static str, u32>,
 }
 
@@ -69,6 +73,8 @@ impl Network {
             stood: BTreeMap::new(),
             parted: BTreeSet::new(),
             numbers: BTreeMap::new(),
+            named: BTreeMap::new(),
+            ended: BTreeMap::new(),
             kinds: BTreeMap::new(),
         };
         for at in 0..network.journals.len() {
@@ -225,6 +231,16 @@ impl Network {
                     *acted += 1;
                     assert_eq!(e.number, *acted, "entries act once and in order");
                     assert_eq!(e.digest, self.sent[&(from, at)][*acted as usize - 1], "as they were sent");
+                }
+                Event::MatchOpened(e) => {
+                    self.named.insert((at, e.key), e.id);
+                }
+                Event::MatchEnded(e) => {
+                    let result = MatchResult { winner: e.winner, reason: e.reason };
+                    self.ended.insert(self.named[&(at, e.key)], result);
+                }
+                Event::MatchReturned(e) if e.result.is_some() => {
+                    assert_eq!(e.result.as_ref(), self.ended.get(&e.id), "0 is told how it ended");
                 }
                 _ => {}
             }

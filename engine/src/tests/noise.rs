@@ -224,7 +224,7 @@ impl Random {
                 AnnounceGateway { incarnation: self.incarnation(), rules_known: RulesVersion(2) }.into(),
             ),
             3 => (entry, GatewayGone { incarnation: self.incarnation() }.into()),
-            4..6 => (entry, ReturnMatch { id: self.match_id(journal) }.into()),
+            4..6 => (entry, ReturnMatch { id: self.match_id(journal), result: None }.into()),
             _ => {
                 let take = TakeMatch {
                     id: self.match_id(journal),

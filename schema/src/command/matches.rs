@@ -3,6 +3,7 @@
 
 use crate::{
     codec::wire_enum,
+    event::matches::MatchResult,
     id::{
         AgentId, AgentKey, ConnectionMethod, GameCode, Handle, Incarnation, MatchId, MatchKey, Nonce,
         Protocol, Seed,
@@ -176,4 +177,6 @@ pub struct TakeMatch {
 pub struct ReturnMatch {
     /// The match.
     pub id: MatchId,
+    /// How it ended; none where it could not be opened.
+    pub result: Option<MatchResult>,
 }

@@ -131,8 +131,12 @@ pub struct MatchEnded {
 pub struct MatchSent {
     /// The match.
     pub id: MatchId,
+    /// What is played.
+    pub game: GameCode,
     /// The agents of the first and the second seat.
     pub seats: [AgentKey; 2],
+    /// Whether it counts.
+    pub rated: bool,
 }
 
 /// A match that was sent is over and counts as open no more.
@@ -140,4 +144,15 @@ pub struct MatchSent {
 pub struct MatchReturned {
     /// The match.
     pub id: MatchId,
+    /// How it ended; none where the other partition could not open it.
+    pub result: Option<MatchResult>,
+}
+
+/// How a match ended, as another partition is told. Results come to partition 0 in one order, which ratings follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchResult {
+    /// Who won; nobody in a draw or a void match.
+    pub winner: Option<Seat>,
+    /// How.
+    pub reason: EndReason,
 }

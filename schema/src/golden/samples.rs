@@ -51,6 +51,10 @@ fn handle(text: &str) -> Handle {
     Handle::parse(text).unwrap()
 }
 
+fn result() -> em::MatchResult {
+    em::MatchResult { winner: Some(Seat::Second), reason: em::EndReason::Forfeit }
+}
+
 fn turn() -> cm::TurnRef {
     cm::TurnRef { key: MATCH, seat: Seat::Second, ply: 300, attempt: 70_000 }
 }
@@ -204,7 +208,8 @@ fn commands_of_rules_2() -> Vec<Sample<Command>> {
         ),
         named("TakeMatch", take),
         named("TakeMatch/homeless", homeless),
-        named("ReturnMatch", cm::ReturnMatch { id: match_id() }),
+        named("ReturnMatch", cm::ReturnMatch { id: match_id(), result: Some(result()) }),
+        named("ReturnMatch/unopened", cm::ReturnMatch { id: match_id(), result: None }),
     ]
 }
 
@@ -379,8 +384,11 @@ pub(crate) fn events() -> Vec<Sample<Event>> {
             },
         ),
         named("GuestLeft", er::GuestLeft { agent: agent(25) }),
-        named("MatchSent", em::MatchSent { id: match_id(), seats: [agent(26), agent(27)] }),
-        named("MatchReturned", em::MatchReturned { id: match_id() }),
+        named(
+            "MatchSent",
+            em::MatchSent { id: match_id(), game: GameCode(1), seats: [agent(26), agent(27)], rated: true },
+        ),
+        named("MatchReturned", em::MatchReturned { id: match_id(), result: Some(result()) }),
     ]
 }
 

@@ -185,7 +185,7 @@ impl History {
             number,
             ..CommandHead::SEQUENCER
         };
-        let back: Command = ReturnMatch { id: match_id(p as u16, self.matches) }.into();
+        let back: Command = ReturnMatch { id: match_id(p as u16, self.matches), result: None }.into();
         let tick: Command = Tick {}.into();
         let records = [
             (entry(from, next), Body::Known(tick.clone())),

@@ -73,7 +73,7 @@ fn an_entry_that_is_refused_uses_up_nothing_and_none_overtakes_it() {
     let head = CommandHead { producer: ours, number: next, ..CommandHead::SEQUENCER };
     refused(&network.append(1, &[(head, Body::Raw(0x03ff, vec![1]))]), Rejection::UnknownKind);
     refused(&network.append(1, &[(head, Body::Raw(0x0305, vec![1]))]), Rejection::Malformed);
-    let back = ReturnMatch { id: match_id(1, 1) };
+    let back = ReturnMatch { id: match_id(1, 1), result: None };
     refused(&deliver(&mut network, 0, 1, next, back.clone()), Rejection::WrongPartition);
     refused(&deliver(&mut network, 5, 1, 1, back.clone()), Rejection::UnknownPartition);
     refused(&deliver(&mut network, 1, 1, 1, back.clone()), Rejection::UnknownPartition);

@@ -23,8 +23,14 @@ fn what_partition_0_decides_is_refused_in_every_other() {
     let agent = register(50, Protocol::House, ConnectionMethod::House);
     refused(&by(&mut network, 1, agent), Rejection::WrongPartition);
     refused(&by(&mut network, 1, open(match_id(1, 1), [0, 1])), Rejection::WrongPartition);
-    refused(&by(&mut network, 1, ReturnMatch { id: match_id(1, 1) }), Rejection::WrongPartition);
-    refused(&by(&mut network, 0, ReturnMatch { id: match_id(1, 1) }), Rejection::WrongPartition);
+    refused(
+        &by(&mut network, 1, ReturnMatch { id: match_id(1, 1), result: None }),
+        Rejection::WrongPartition,
+    );
+    refused(
+        &by(&mut network, 0, ReturnMatch { id: match_id(1, 1), result: None }),
+        Rejection::WrongPartition,
+    );
 }
 
 #[test]
@@ -47,13 +53,13 @@ fn under_rules_1_nothing_of_it_is_known_and_an_id_says_nothing() {
     for body in [
         Body::Known(OpenPartition { partition: Partition(1) }.into()),
         Body::Known(AcknowledgeOutbox { to: Partition(1), through: 1, chain: Hash::ZERO }.into()),
-        Body::Known(ReturnMatch { id: match_id(1, 1) }.into()),
+        Body::Known(ReturnMatch { id: match_id(1, 1), result: None }.into()),
         Body::Raw(0x0305, vec![1, 2, 3]),
     ] {
         assert_eq!(append(0, 0, body), ["unknown_kind"]);
     }
     let partition = ProducerId::of_partition(Partition(1)).0;
-    let back = Body::Known(ReturnMatch { id: match_id(1, 1) }.into());
+    let back = Body::Known(ReturnMatch { id: match_id(1, 1), result: None }.into());
     assert_eq!(append(partition, 1, back), ["expired"]);
 }
 
