@@ -9,7 +9,7 @@ use super::{
 };
 use arena_journal::{
     Clock, ERA_BYTES, Nats, NatsOptions, Submission,
-    replicated::{Node, NodeOptions},
+    replicated::{Gateway, Node, NodeOptions, Peers},
     vault::random,
 };
 use arena_schema::{
@@ -125,7 +125,8 @@ fn measure(
             behind: Vec::new(),
             era_bytes_max: ERA_BYTES,
             may_lead,
-            submits: !may_lead,
+            gateway: (!may_lead).then(|| Gateway::new(PARTITION)),
+            peers: Peers::of(1),
         })?)
     };
     let engine = node("engine", true)?;

@@ -9,7 +9,7 @@ use crate::{
     sequencer::{Inbox, Submission},
     texts::decode_texts,
 };
-use arena_engine::State;
+use arena_engine::{RULES_PARTITIONS, State};
 use arena_schema::{
     Event,
     command::system::{AnnounceGateway, GatewayGone},
@@ -114,6 +114,11 @@ impl Service {
             && held.is_some_and(|held| held.term == self.term && !held.is_over())
     }
 
+    /// Whether gateways announce themselves here: with several partitions in the first alone, whose leader times their leases.
+    fn times_leases(&self) -> bool {
+        self.partition == Partition(0) || self.state().rules() < RULES_PARTITIONS
+    }
+
     /// Answers until it is aborted.
     ///
     /// # Errors
@@ -159,7 +164,7 @@ impl Service {
 
     /// Gateways that were silent for too long are gone.
     fn end_the_silent(&self, leases: &Leases) {
-        if !self.leads() {
+        if !self.leads() || !self.times_leases() {
             return;
         }
         let live: Vec<Incarnation> =
@@ -190,6 +195,12 @@ impl Service {
             Ok(request) => request,
             Err(why) => return Some(Reply::Refused { why }),
         };
+        if matches!(request, Request::Announce { .. } | Request::Renew { .. } | Request::Leave { .. })
+            && !self.times_leases()
+        {
+            let why = "gateways announce themselves in partition 0".to_owned();
+            return Some(Reply::Refused { why });
+        }
         match request {
             Request::Announce { incarnation, rules_known } => {
                 leases.renew(incarnation);
@@ -242,7 +253,10 @@ impl Service {
             Ok(texts) => texts,
             Err(why) => return Some(Reply::Refused { why: why.to_string() }),
         };
-        if !self.state().producers().live().any(|(id, _)| id == producer) {
+        // Another partition is no process that could be gone.
+        let known = producer.as_partition().is_some()
+            || self.state().producers().live().any(|(id, _)| id == producer);
+        if !known {
             // Before its announcement this process may lack records in which the gateway was announced.
             return Some(if self.leads() { Reply::Gone } else { Reply::Busy });
         }
@@ -267,7 +281,8 @@ fn check(producer: ProducerId, count: u32, commands: &[u8]) -> Result<(), String
         if command.head.producer != producer || producer == ProducerId::SEQUENCER {
             return Err(format!("a command names the producer {}", command.head.producer.0));
         }
-        if command.kind < FIRST_KIND_OF_OTHERS {
+        // What another partition may submit, the engine says.
+        if command.kind < FIRST_KIND_OF_OTHERS && producer.as_partition().is_none() {
             return Err(format!("commands of the kind {:#06x} are the sequencer's", command.kind));
         }
         found += 1;

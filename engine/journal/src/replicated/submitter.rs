@@ -3,18 +3,18 @@
 //! follows; the leader's reply only says that one is coming.
 
 use super::{
+    gateway::Gateway,
     service::GATEWAY_LEASE,
     wire::{Reply, Request},
 };
 use crate::{
     sequencer::{Answered, Followed, Follower, Inbox, Limits, Message, Producer, Waiter},
     texts::encode_texts,
-    vault::random,
 };
 use arena_engine::RULES_NEWEST;
 use arena_schema::{
     Event,
-    id::{Incarnation, Partition, ProducerId, RecordNumber},
+    id::{Partition, ProducerId, RecordNumber},
     record::renumber,
     subject,
 };
@@ -58,8 +58,6 @@ struct Open {
 }
 
 struct Numbered {
-    /// This run as the leaders know it; another one after a leader took it for gone.
-    incarnation: Incarnation,
     /// Its number in the journal, once it is announced.
     producer: Option<ProducerId>,
     next: u64,
@@ -69,20 +67,30 @@ struct Numbered {
 /// What the requests, the records and the callers share.
 struct Shared {
     partition: Partition,
+    gateway: Gateway,
     client: Client,
     inbox: Inbox,
     numbered: Mutex<Numbered>,
     /// Counts what the records told: an answer, another number for this process.
     told: watch::Sender<u64>,
     producer: Producer,
-    /// Until when no leader takes this process for gone.
-    lease: watch::Sender<Option<Instant>>,
     places: Arc<Semaphore>,
 }
 
 impl Shared {
     fn numbered(&self) -> MutexGuard<'_, Numbered> {
         self.numbered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was submitted under the number acts no more. Where this process announces itself it does so anew; in other partitions
+    /// its next number comes with that.
+    fn lose_number(&self, numbered: &mut Numbered) {
+        numbered.producer = None;
+        self.producer.is_now(ProducerId::NONE);
+        if self.gateway.announces_in(self.partition) {
+            tracing::warn!("this gateway was taken for gone: it begins anew under another number");
+            self.gateway.begin_anew();
+        }
     }
 
     fn subject(&self) -> String {
@@ -114,7 +122,8 @@ pub(super) async fn ask(client: &Client, subject: String, request: Bytes, wait: 
 pub(crate) struct Submitter {
     shared: Arc<Shared>,
     thread: JoinHandle<()>,
-    renewing: tokio::task::JoinHandle<()>,
+    /// Where this process announces itself.
+    renewing: Option<tokio::task::JoinHandle<()>>,
     runtime: runtime::Handle,
 }
 
@@ -124,22 +133,16 @@ pub(crate) struct Outcomes {
 }
 
 /// The two ends, before the process follows any record.
-pub(crate) fn prepare(client: &Client, partition: Partition) -> (Outcomes, Prepared) {
+pub(crate) fn prepare(client: &Client, partition: Partition, gateway: Gateway) -> (Outcomes, Prepared) {
     let (queue, messages) = mpsc::channel();
     let inbox = Inbox::new(queue).within(Limits::REQUEST);
-    let (lease, held) = watch::channel(None);
     let shared = Arc::new(Shared {
         partition,
         client: client.clone(),
-        producer: Producer::new(inbox.clone(), ProducerId::NONE).leased(held),
-        lease,
+        producer: Producer::new(inbox.clone(), ProducerId::NONE).leased(gateway.lease()),
+        gateway,
         inbox,
-        numbered: Mutex::new(Numbered {
-            incarnation: Incarnation(random()),
-            producer: None,
-            next: 1,
-            open: BTreeMap::new(),
-        }),
+        numbered: Mutex::new(Numbered { producer: None, next: 1, open: BTreeMap::new() }),
         told: watch::Sender::new(0),
         places: Arc::new(Semaphore::new(REQUESTS_MAX)),
     });
@@ -153,7 +156,8 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Announces this process and begins. Returns when it has its number, or `stopped` says why it never will.
+    /// Begins, and where this process announces itself does so and returns when it has its number, or `stopped` says why it never
+    /// will. In another partition its number comes with an entry of the first.
     ///
     /// # Errors
     /// Why it cannot begin, in words.
@@ -163,7 +167,8 @@ impl Prepared {
         stopped: watch::Receiver<Option<String>>,
     ) -> Result<Submitter, String> {
         let Self { shared, messages } = self;
-        let renewing = runtime.spawn(renew(Arc::clone(&shared)));
+        let announces = shared.gateway.announces_in(shared.partition);
+        let renewing = announces.then(|| runtime.spawn(renew(Arc::clone(&shared))));
         let sending = Arc::clone(&shared);
         let spawner = runtime.clone();
         let thread = thread::Builder::new()
@@ -172,7 +177,9 @@ impl Prepared {
             .map_err(|why| format!("a thread cannot be started: {why}"))?;
         runtime.spawn(let_go(Arc::clone(&shared), stopped.clone()));
         let submitter = Submitter { shared, thread, renewing, runtime: runtime.clone() };
-        runtime.block_on(submitter.announced(stopped))?;
+        if announces {
+            runtime.block_on(submitter.announced(stopped))?;
+        }
         Ok(submitter)
     }
 }
@@ -217,7 +224,8 @@ impl Submitter {
         self.shared.producer.clone()
     }
 
-    /// Takes in nothing more, waits a while for what is under way, and tells the leader that this process ends.
+    /// Takes in nothing more, waits a while for what is under way, and tells the leader that this process ends, where it announced
+    /// itself.
     pub(crate) fn stop(self, wait: Duration) {
         self.shared.inbox.stop();
         let mut told = self.shared.told.subscribe();
@@ -228,8 +236,20 @@ impl Submitter {
         };
         // What is unanswered then is in the records or is not.
         let _ = self.runtime.block_on(async { tokio::time::timeout(wait, answered).await });
-        self.renewing.abort();
-        let incarnation = self.shared.numbered().incarnation;
+        if let Some(renewing) = &self.renewing {
+            renewing.abort();
+            self.leave();
+        }
+        self.shared.inbox.end();
+        self.shared.numbered().open.clear();
+        self.shared.told.send_modify(|told| *told += 1);
+        self.shared.places.close();
+        // It ends by the message of the stop.
+        let _ = self.thread.join();
+    }
+
+    fn leave(&self) {
+        let incarnation = self.shared.gateway.incarnation();
         let leave = Bytes::from(Request::Leave { incarnation }.encode());
         let left = async {
             while self.shared.ask(leave.clone()).await != Some(Reply::Done) {
@@ -238,12 +258,6 @@ impl Submitter {
         };
         // Where nobody takes it, a leader finds out by itself.
         let _ = self.runtime.block_on(async { tokio::time::timeout(REQUEST_WAIT, left).await });
-        self.shared.inbox.end();
-        self.shared.numbered().open.clear();
-        self.shared.told.send_modify(|told| *told += 1);
-        self.shared.places.close();
-        // It ends by the message of the stop.
-        let _ = self.thread.join();
     }
 }
 
@@ -253,7 +267,7 @@ async fn renew(shared: Arc<Shared>) {
     loop {
         let (incarnation, known) = {
             let numbered = shared.numbered();
-            (numbered.incarnation, numbered.producer.is_some())
+            (shared.gateway.incarnation(), numbered.producer.is_some())
         };
         let request = if known {
             Request::Renew { incarnation }
@@ -263,7 +277,7 @@ async fn renew(shared: Arc<Shared>) {
         let begun = Instant::now();
         let pause = match shared.ask(Bytes::from(request.encode())).await {
             Some(Reply::Renewed) => {
-                shared.lease.send_replace(Some(begun + PRESENCE));
+                shared.gateway.holds_until(Some(begun + PRESENCE));
                 GATEWAY_RENEWAL
             }
             // It asks again, perhaps another leader.
@@ -271,7 +285,7 @@ async fn renew(shared: Arc<Shared>) {
             // Its number, or that it is gone, comes with the records.
             Some(reply @ (Reply::Announced { .. } | Reply::Gone)) => {
                 if reply == Reply::Gone {
-                    shared.lease.send_replace(None);
+                    shared.gateway.holds_until(None);
                 }
                 GATEWAY_RENEWAL / 3
             }
@@ -429,25 +443,19 @@ impl Follower for Outcomes {
                     Event::NumberSeen(seen) if numbered.producer == Some(seen.producer) => {
                         done.extend(numbered.open.remove(&seen.number).map(|open| (emitted.command, open)));
                     }
-                    Event::GatewayAnnounced(event) if event.incarnation == numbered.incarnation => {
+                    Event::GatewayAnnounced(event)
+                        if event.incarnation == self.shared.gateway.incarnation() =>
+                    {
                         numbered.producer = Some(event.producer);
                         self.shared.producer.is_now(event.producer);
                         told = true;
                     }
                     Event::GatewayRemoved(event) if numbered.producer == Some(event.producer) => {
-                        tracing::warn!(
-                            "this gateway was taken for gone: it begins anew under another number"
-                        );
-                        numbered.producer = None;
-                        numbered.incarnation = Incarnation(random());
-                        self.shared.producer.is_now(ProducerId::NONE);
-                        self.shared.lease.send_replace(None);
+                        self.shared.lose_number(&mut numbered);
                         told = true;
                     }
                     Event::LineageBegun(_) => {
-                        numbered.producer = None;
-                        numbered.incarnation = Incarnation(random());
-                        self.shared.producer.is_now(ProducerId::NONE);
+                        self.shared.lose_number(&mut numbered);
                         told = true;
                     }
                     _ => {}

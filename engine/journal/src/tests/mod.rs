@@ -10,6 +10,7 @@ mod flips;
 mod golden;
 mod jetstream;
 mod outcomes;
+mod partitions;
 mod public;
 mod publisher;
 mod queue;

@@ -5,7 +5,7 @@ use crate::{
     jetstream::{JetStreamJournal, Nats, NatsOptions},
     journal::Journal,
     nats_servers::{NatsServers, NatsSetup, left_out},
-    replicated::{Node, NodeOptions, mirror_in},
+    replicated::{Gateway, Node, NodeOptions, Peers, mirror_in},
     testing::{Dice, agent_id, register, sealed_text},
 };
 use arena_schema::{
@@ -53,7 +53,8 @@ impl Bench {
             followers: Vec::new(),
             behind: Vec::new(),
             may_lead,
-            submits,
+            gateway: submits.then(|| Gateway::new(PARTITION)),
+            peers: Peers::of(1),
             era_bytes_max,
         })
         .unwrap()

@@ -10,7 +10,7 @@ mod takeover;
 use crate::{
     Clock, Outcome, Producer, PublicEvents, SealedText, SqliteJournal, Submission, Visit,
     jetstream::Nats,
-    replicated::{LocalCopy, Node, NodeOptions, mirror_in},
+    replicated::{Gateway, LocalCopy, Node, NodeOptions, Peers, mirror_in},
     testing::{PARTITION, agent_key, open_match, played, register, submit_move, turn_of},
     tests::jetstream::setup::{Bench, append_all, wait_until},
 };
@@ -45,7 +45,8 @@ fn options(nats: Nats, data: &Path) -> NodeOptions {
         behind: Vec::new(),
         era_bytes_max: crate::ERA_BYTES,
         may_lead: true,
-        submits: true,
+        gateway: Some(Gateway::new(PARTITION)),
+        peers: Peers::of(1),
     }
 }
 
@@ -56,7 +57,7 @@ fn arena(nats: Nats, data: &Path) -> Node {
 
 /// One that stands by.
 fn engine(nats: Nats, data: &Path) -> Node {
-    Node::start(NodeOptions { submits: false, ..options(nats, data) }).unwrap()
+    Node::start(NodeOptions { gateway: None, ..options(nats, data) }).unwrap()
 }
 
 /// One that submits alone.
