@@ -6,6 +6,7 @@ use crate::{
     egress::{Egress, EgressOptions},
     house::{self, HousePool},
     idempotency::{Answers, Expiries},
+    parts::{FIRST, Part, Parts},
     place::{Keeping, Place, Taking},
     problem::Problem,
     referee::{self, Court},
@@ -15,12 +16,15 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use arena_journal::{
     Clock, DataDir, FolderSnapshots, Handle, Producer, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
-    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker,
+    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
     Event, LogTime, Rejection,
-    id::{AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle as AgentHandle, Partition, Protocol},
+    id::{
+        AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle as AgentHandle, MatchId, Partition,
+        Protocol,
+    },
     subject::VAULT_BUCKET,
 };
 
@@ -39,9 +43,6 @@ const READ_WAIT: Duration = Duration::from_secs(5);
 /// on its way through another.
 pub(crate) const ON_ITS_WAY: Duration = Duration::from_secs(3_600);
 
-/// The partition that this process writes.
-pub(crate) const PARTITION: Partition = Partition(0);
-
 /// A running arena. A clone is the same.
 #[derive(Clone)]
 pub struct Arena(Arc<Inner>);
@@ -53,10 +54,9 @@ struct Inner {
     texts: Texts,
     answers: Answers,
     views: Views,
-    handle: Handle,
-    /// Asks the leader, where the journal is shared.
-    asker: Option<Asker>,
-    producer: Producer,
+    parts: Parts,
+    /// Becomes the reason when one of the partitions can go on no more.
+    stopped: watch::Receiver<Option<String>>,
     directory: Directory,
     clock: Clock,
     streams: watch::Sender<bool>,
@@ -68,7 +68,7 @@ struct Inner {
 /// What has an end.
 struct Running {
     journal: Taking,
-    snapshots: Option<SnapshotMaker>,
+    snapshots: Vec<SnapshotMaker>,
     referee: JoinHandle<()>,
     sweeper: JoinHandle<()>,
     stopping: watch::Sender<bool>,
@@ -102,27 +102,29 @@ impl Arena {
         let expiries = Expiries::default();
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
 
-        let (views, mut followers) = Views::open(&views_at, texts.clone())?;
+        let (views, mut followers) = Views::open(&views_at, texts.clone(), place.partitions())?;
         let (referee_follower, docket) = referee::follow();
-        followers.push(Box::new(referee_follower));
-        followers.push(Box::new(expiries.clone()));
-        let maker = data.as_ref().and_then(|data| make_snapshots(data.path(), &place));
+        for followers in &mut followers {
+            followers.push(Box::new(referee_follower.clone()));
+        }
+        followers[usize::from(FIRST.0)].push(Box::new(expiries.clone()));
+        let makers = data.as_ref().map(|data| make_snapshots(data.path(), &place)).unwrap_or_default();
         let snapshots = data.as_ref().map(|data| FolderSnapshots::in_data(data.path()));
         let taking_part = clock.clone();
         let starting = tokio::task::spawn_blocking(move || {
-            let journal = place.start(taking_part, snapshots, followers, maker.as_ref())?;
-            anyhow::Ok((journal, maker))
+            let journal = place.start(&taking_part, snapshots.as_ref(), followers, &makers)?;
+            anyhow::Ok((journal, makers))
         });
-        let (journal, maker) = starting.await??;
-        let (handle, producer) = (journal.handle().clone(), journal.producer()?);
+        let (journal, makers) = starting.await??;
+        let (parts, stopped) = (Parts::of(journal.parts()?), journal.stopped());
+        let handle = parts.first().handle.clone();
 
         sweep(&vault, &handle, journal.is_shared())?;
         answers.sweep(&handle)?;
         let sweeper = tokio::spawn(expiries.sweep_each(answers.clone(), handle.clone()));
         let directory = Directory::new(views.clone(), egress.clone());
         let court = Court {
-            handle: handle.clone(),
-            producer: producer.clone(),
+            parts: parts.clone(),
             texts: texts.clone(),
             egress: egress.clone(),
             house: HousePool::start()?,
@@ -131,8 +133,7 @@ impl Arena {
         };
         let (stopping, stop_seen) = watch::channel(false);
         let referee = tokio::spawn(referee::run(Arc::new(court), docket, stop_seen));
-        let asker = journal.asker();
-        let running = Mutex::new(Some(Running { journal, snapshots: maker, referee, sweeper, stopping }));
+        let running = Mutex::new(Some(Running { journal, snapshots: makers, referee, sweeper, stopping }));
         let arena = Self(Arc::new(Inner {
             settings,
             public_url,
@@ -140,9 +141,8 @@ impl Arena {
             texts,
             answers,
             views,
-            handle,
-            asker,
-            producer,
+            parts,
+            stopped,
             directory,
             clock,
             streams: watch::Sender::new(false),
@@ -186,8 +186,8 @@ impl Arena {
                 challenges: ChallengePolicy::Open,
                 credentials: Vec::new(),
             };
-            let (_, submission) = new.submission(self.texts(), PARTITION)?;
-            let outcome = self.0.producer.submit(vec![submission]).await?.outcome().await?;
+            let (_, submission) = new.submission(self.texts(), FIRST)?;
+            let outcome = self.producer().submit(vec![submission]).await?.outcome().await?;
             if outcome.result == Err(Rejection::NameTaken) {
                 // Another gateway's start came first.
                 tracing::debug!(agent.slug, "the house agent is registered already");
@@ -262,7 +262,7 @@ impl Arena {
         &self,
         submissions: Vec<Submission>,
     ) -> Result<Vec<Result<Vec<Event>, Rejection>>, Problem> {
-        let outcomes = self.0.producer.try_submit(submissions)?.outcomes().await?;
+        let outcomes = self.producer().try_submit(submissions)?.outcomes().await?;
         Ok(outcomes.into_iter().map(|outcome| outcome.result).collect())
     }
 
@@ -271,23 +271,72 @@ impl Arena {
     /// # Errors
     /// A [`Problem`] with status 503 where they stay behind.
     pub async fn read_own_writes(&self) -> Result<(), Problem> {
-        self.catch_up().await?;
-        let position = self.0.handle.position();
-        let waited = self.0.views.wait_for(position, READ_WAIT).await;
-        waited.map_err(|behind| Problem::busy(format!("The views are behind the journal: {behind}.")))
+        self.catch_up(|_| true).await?;
+        self.views_follow(|_| true).await
     }
 
-    /// Waits until the state has what any caller wrote before, through whichever gateway. Where the journal is embedded it has.
+    /// The same for what a match shows (see [`Arena::catch_up_with`]).
+    ///
+    /// # Errors
+    /// As [`Arena::read_own_writes`], or the match did not arrive in time.
+    pub async fn read_own_match(&self, id: MatchId) -> Result<(), Problem> {
+        self.catch_up_with(id).await?;
+        self.views_follow(|one| one == FIRST || one == id.partition()).await
+    }
+
+    async fn views_follow(&self, which: impl Fn(Partition) -> bool) -> Result<(), Problem> {
+        for Part { partition, handle, .. } in self.0.parts.iter().filter(|part| which(part.partition)) {
+            let waited = self.0.views.wait_for(*partition, handle.position(), READ_WAIT).await;
+            waited.map_err(|behind| Problem::busy(format!("The views are behind the journal: {behind}.")))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the states of these partitions have what any caller wrote before, through whichever gateway. Where the journal
+    /// is embedded they have.
     ///
     /// # Errors
     /// A [`Problem`] with status 503 where no leader answers, or this process stays behind.
-    pub async fn catch_up(&self) -> Result<(), Problem> {
-        match &self.0.asker {
-            Some(asker) if !asker.caught_up(READ_WAIT).await => {
-                Err(Problem::busy("This gateway is behind the journal, or no engine leads.".to_owned()))
-            }
-            _ => Ok(()),
+    pub async fn catch_up(&self, which: impl Fn(Partition) -> bool) -> Result<(), Problem> {
+        if self.0.parts.caught_up(which, READ_WAIT).await {
+            return Ok(());
         }
+        Err(Problem::busy("This gateway is behind the journal, or no engine leads.".to_owned()))
+    }
+
+    /// The same for what a match shows. One that was opened is looked for where it is played, also while it is on its way there.
+    ///
+    /// # Errors
+    /// As [`Arena::catch_up`], or the match did not arrive in time.
+    pub async fn catch_up_with(&self, id: MatchId) -> Result<(), Problem> {
+        let partition = id.partition();
+        self.catch_up(|one| one == FIRST || one == partition).await?;
+        let Some(part) = self.0.parts.get(partition).filter(|_| partition != FIRST) else { return Ok(()) };
+        let mut positions = part.handle.positions();
+        let arrives = async {
+            while self.is_on_its_way(part, id).await? {
+                if positions.changed().await.is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let late = format!("The match is on its way to partition {}, which no engine leads now.", partition.0);
+        tokio::time::timeout(READ_WAIT, arrives).await.unwrap_or_else(|_| Err(Problem::busy(late)))
+    }
+
+    /// Whether a match is sent and neither running nor over where it is played.
+    async fn is_on_its_way(&self, part: &Part, id: MatchId) -> Result<bool, Problem> {
+        // In this order: what it is returned for stood in the other before.
+        if !self.handle().state().matches().away().contains_key(&id)
+            || part.handle.state().matches().by_id(&id).is_some()
+        {
+            return Ok(false);
+        }
+        let (partition, position) = (part.partition, part.handle.position());
+        let waited = self.0.views.wait_for(partition, position, READ_WAIT).await;
+        waited.map_err(|behind| Problem::busy(format!("The views are behind the journal: {behind}.")))?;
+        Ok(self.read_views(move |views| views.match_summary(&id)).await?.is_none())
     }
 
     /// Reads the views off the event loop.
@@ -313,9 +362,19 @@ impl Arena {
         &self.0.public_url
     }
 
-    /// The partition of what is born here.
+    /// The partition where agents are born.
     pub fn partition(&self) -> Partition {
-        PARTITION
+        FIRST
+    }
+
+    /// The partition where the next match is played.
+    pub fn match_partition(&self) -> Partition {
+        self.0.parts.draw(self.0.settings.partitions)
+    }
+
+    /// All partitions.
+    pub fn parts(&self) -> &Parts {
+        &self.0.parts
     }
 
     /// The way out.
@@ -338,14 +397,19 @@ impl Arena {
         &self.0.views
     }
 
-    /// The state.
+    /// The state of the first partition, which has the registry.
     pub fn handle(&self) -> &Handle {
-        &self.0.handle
+        &self.0.parts.first().handle
     }
 
-    /// Submits as this process's gateway.
+    /// Submits as this process's gateway to the first partition.
     pub fn producer(&self) -> &Producer {
-        &self.0.producer
+        &self.0.parts.first().producer
+    }
+
+    /// Becomes the reason when this process can go on no more.
+    pub fn stopped(&self) -> watch::Receiver<Option<String>> {
+        self.0.stopped.clone()
     }
 
     /// Who agents are and where.
@@ -365,7 +429,7 @@ impl Arena {
 
     /// An agent's external id.
     pub fn agent_id(&self, agent: AgentKey) -> Option<AgentId> {
-        self.0.handle.state().registry().agent(agent).map(|known| known.id)
+        self.handle().state().registry().agent(agent).map(|known| known.id)
     }
 
     /// The time of the clock that stamps records.
@@ -381,18 +445,23 @@ impl Arena {
     }
 }
 
-/// Makes snapshots in the folder beside the journal, which the next start begins from. Without them it takes longer, no more.
-pub(crate) fn make_snapshots(folder: &Path, place: &Place) -> Option<SnapshotMaker> {
-    let records = place.records_at(folder);
-    let options = SnapshotMakerOptions {
-        partition: PARTITION,
-        store: Arc::new(FolderSnapshots::in_data(folder)),
-        readers: Box::new(move || SqliteJournal::open_reader(&records)),
-        pace: SnapshotPace::default(),
-    };
-    SnapshotMaker::start(options)
-        .inspect_err(|why| tracing::warn!(%why, "no snapshots are made: their thread cannot be started"))
-        .ok()
+/// Makes snapshots in the folder beside each partition's journal, which the next start begins from. Without them it takes longer,
+/// no more.
+pub(crate) fn make_snapshots(folder: &Path, place: &Place) -> Vec<SnapshotMaker> {
+    let partitions = (0..place.partitions()).map(Partition);
+    let makers = partitions.map(|partition| {
+        let records = place.records_at(folder, partition);
+        SnapshotMaker::start(SnapshotMakerOptions {
+            partition,
+            store: Arc::new(FolderSnapshots::in_data(folder)),
+            readers: Box::new(move || SqliteJournal::open_reader(&records)),
+            pace: SnapshotPace::default(),
+        })
+    });
+    makers
+        .collect::<Result<_, _>>()
+        .inspect_err(|why| tracing::warn!(%why, "no snapshots are made: their threads cannot be started"))
+        .unwrap_or_default()
 }
 
 /// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable. One that

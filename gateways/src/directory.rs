@@ -1,6 +1,9 @@
 //! Who an agent is and where it is reached, in clear: read from the views, kept at hand while the state still says the same.
 
-use crate::egress::{Egress, EndpointUrl, Untrusted, UrlRefusal};
+use crate::{
+    egress::{Egress, EndpointUrl, Untrusted, UrlRefusal},
+    parts::FIRST,
+};
 use arena_engine::State;
 use arena_projectors::{ViewError, Views};
 use arena_schema::{
@@ -45,7 +48,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// As the state has it; none where it has no such agent.
+    /// As the first partition's state has it; none where it has no such agent.
     pub fn of(state: &State, agent: AgentKey) -> Option<Self> {
         let endpoint = state.registry().agent(agent)?.endpoint;
         Some(Self { agent, endpoint, position: state.head().number })
@@ -93,7 +96,7 @@ impl Directory {
             return Ok(Arc::clone(card));
         }
         let behind = |why: &dyn std::fmt::Display| LookUpError::View(why.to_string());
-        self.views.wait_for(position, VIEW_WAIT).await.map_err(|why| behind(&why))?;
+        self.views.wait_for(FIRST, position, VIEW_WAIT).await.map_err(|why| behind(&why))?;
         let views = self.views.clone();
         let read = tokio::task::spawn_blocking(move || -> Result<_, ViewError> { views.agent(agent) });
         let row = read

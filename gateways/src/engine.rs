@@ -2,7 +2,7 @@
 //! is absent here: every door but that of its health, and every view.
 
 use crate::{
-    arena::{PARTITION, make_snapshots},
+    arena::make_snapshots,
     place::{Place, Taking, connect},
     settings::{Role, Settings},
 };
@@ -11,12 +11,13 @@ use arena_journal::{Clock, DataDir, FolderSnapshots, SnapshotMaker, StillClock};
 use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
 use serde_json::{Value, json};
 use std::{future::Future, sync::Arc};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
 
 /// A running engine.
 pub struct Engine {
     taking: Arc<Taking>,
-    _maker: Option<SnapshotMaker>,
+    stopped: watch::Receiver<Option<String>>,
+    _makers: Vec<SnapshotMaker>,
     _data: DataDir,
 }
 
@@ -28,16 +29,17 @@ impl Engine {
     pub async fn open(settings: &Settings, data: DataDir) -> Result<Self> {
         let nats = connect(settings).await?;
         let folder = data.path().to_owned();
-        let place = Place::Shared { nats: Box::new(nats), data: folder.clone(), role: Role::Engine };
+        let place = Place::shared(nats, folder.clone(), Role::Engine, settings.partitions).await?;
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
         let taking = tokio::task::spawn_blocking(move || {
-            let maker = make_snapshots(&folder, &place);
+            let makers = make_snapshots(&folder, &place);
             let snapshots = FolderSnapshots::in_data(&folder);
-            let taking = place.start(clock, Some(snapshots), Vec::new(), maker.as_ref())?;
-            anyhow::Ok((taking, maker))
+            let taking = place.start(&clock, Some(&snapshots), Vec::new(), &makers)?;
+            anyhow::Ok((taking, makers))
         });
-        let (taking, maker) = taking.await??;
-        Ok(Self { taking: Arc::new(taking), _maker: maker, _data: data })
+        let (taking, makers) = taking.await??;
+        let stopped = taking.stopped();
+        Ok(Self { taking: Arc::new(taking), stopped, _makers: makers, _data: data })
     }
 
     /// How it is, over HTTP, until `stop` comes.
@@ -58,8 +60,8 @@ impl Engine {
     }
 
     /// Becomes the reason when it cannot go on.
-    pub fn stopped(&self) -> tokio::sync::watch::Receiver<Option<String>> {
-        self.taking.handle().stopped()
+    pub fn stopped(&self) -> watch::Receiver<Option<String>> {
+        self.stopped.clone()
     }
 
     /// Gives up the lead, and ends.
@@ -77,12 +79,10 @@ impl Engine {
 }
 
 async fn ready(State(taking): State<Arc<Taking>>) -> (StatusCode, Json<Value>) {
-    let why = taking.handle().stopped().borrow().clone();
-    let record = taking.handle().position().0;
-    match why {
-        None => {
-            (StatusCode::OK, Json(json!({"status": "ready", "record": record, "partition": PARTITION.0})))
-        }
-        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "stopped", "why": why}))),
+    let handles = taking.handles();
+    if let Some(why) = handles.iter().find_map(|handle| handle.stopped().borrow().clone()) {
+        return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "stopped", "why": why})));
     }
+    let records: Vec<u64> = handles.iter().map(|handle| handle.position().0).collect();
+    (StatusCode::OK, Json(json!({"status": "ready", "record": records[0], "partition": 0, "records": records})))
 }

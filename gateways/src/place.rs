@@ -3,19 +3,23 @@
 //! with it.
 
 use crate::{
-    arena::PARTITION,
+    parts::{FIRST, Part},
     settings::{Durability as Demand, Role, Settings},
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, Durability, ERA_BYTES, FolderSnapshots, Follower, Handle, Journal, MemoryJournal, Nats,
-    NatsOptions, Producer, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, Stopped, Vault,
-    VaultKey,
-    replicated::{Asker, Node, NodeOptions, mirror_in},
+    Clock, DataDir, Durability, ERA_BYTES, FolderSnapshots, Follower, Handle, JetStreamJournal, Journal,
+    MemoryJournal, Nats, NatsOptions, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions,
+    StillClock, Stopped, Vault, VaultKey,
+    replicated::{Gateway, Node, NodeOptions, Peers, mirror_in},
     vault::random,
 };
-use arena_schema::id::{Era, Incarnation, RecordNumber};
-use std::path::{Path, PathBuf};
+use arena_schema::id::{Era, Incarnation, Partition, RecordNumber};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::sync::watch;
 
 /// Where an arena keeps what it has.
 pub enum Keeping {
@@ -37,6 +41,8 @@ pub(crate) enum Place {
         data: PathBuf,
         /// What this process does.
         role: Role,
+        /// How many partitions it follows.
+        partitions: u16,
     },
 }
 
@@ -51,7 +57,7 @@ impl Keeping {
                 let nats = connect(settings).await?;
                 let vault = shared_vault(&nats, settings).await?;
                 let folder = data.path().to_owned();
-                let place = Place::Shared { nats: Box::new(nats), data: folder, role: settings.role };
+                let place = Place::shared(nats, folder, settings.role, settings.partitions).await?;
                 Ok((Some(data), place, vault))
             }
             Self::Folder(data) => {
@@ -109,55 +115,92 @@ async fn shared_vault(nats: &Nats, settings: &Settings) -> Result<Vault> {
 }
 
 impl Place {
-    /// Where the records lie that a snapshot's maker replays.
-    pub(crate) fn records_at(&self, folder: &Path) -> PathBuf {
+    /// With others, in as many partitions as are wanted, and all those that there are.
+    ///
+    /// # Errors
+    /// What NATS says.
+    pub(crate) async fn shared(nats: Nats, data: PathBuf, role: Role, wanted: u64) -> Result<Self> {
+        let mut partitions = u16::try_from(wanted)?.max(1);
+        while JetStreamJournal::find(&nats, Partition(partitions)).await?.is_some() {
+            partitions += 1;
+        }
+        Ok(Self::Shared { nats: Box::new(nats), data, role, partitions })
+    }
+
+    /// How many partitions this process follows.
+    pub(crate) fn partitions(&self) -> u16 {
         match self {
-            Self::Own(_) => SqliteJournal::path_in(folder, PARTITION, Era(1)),
-            Self::Shared { data, .. } => mirror_in(data, PARTITION),
+            Self::Own(_) => 1,
+            Self::Shared { partitions, .. } => *partitions,
         }
     }
 
-    /// Takes part. It blocks: call it off the event loop.
+    /// Where the records lie that a snapshot's maker replays.
+    pub(crate) fn records_at(&self, folder: &Path, partition: Partition) -> PathBuf {
+        match self {
+            Self::Own(_) => SqliteJournal::path_in(folder, partition, Era(1)),
+            Self::Shared { data, .. } => mirror_in(data, partition),
+        }
+    }
+
+    /// Takes part. It blocks: call it off the event loop. What follows a partition, and makes its snapshots, stands at its number.
     ///
     /// # Errors
     /// What does not hold, and whoever refuses.
     pub(crate) fn start(
         self,
-        clock: Clock,
-        snapshots: Option<FolderSnapshots>,
-        mut followers: Vec<Box<dyn Follower>>,
-        maker: Option<&SnapshotMaker>,
+        clock: &Clock,
+        snapshots: Option<&FolderSnapshots>,
+        mut followers: Vec<Vec<Box<dyn Follower>>>,
+        makers: &[SnapshotMaker],
     ) -> Result<Taking> {
-        let behind = maker.map(|maker| Box::new(maker.follower()) as Box<dyn Follower>);
+        let behind = |partition: u16| {
+            makers
+                .get(usize::from(partition))
+                .map(|maker| Box::new(maker.follower()) as Box<dyn Follower>)
+        };
         match self {
             Self::Own(journal) => {
-                followers.extend(behind);
+                let mut followers = followers.swap_remove(usize::from(FIRST.0));
+                followers.extend(behind(FIRST.0));
                 let options = StartOptions {
-                    partition: PARTITION,
-                    clock,
+                    partition: FIRST,
+                    clock: clock.clone(),
                     incarnation: Incarnation(random()),
                     followers,
                 };
-                let sequencer = match &snapshots {
+                let sequencer = match snapshots {
                     Some(snapshots) => Sequencer::start_from(journal, snapshots, options)?,
                     None => Sequencer::start(journal, options)?,
                 };
                 Ok(Taking::Alone(Box::new(sequencer)))
             }
-            Self::Shared { nats, data, role } => {
-                let node = Node::start(NodeOptions {
-                    nats: *nats,
-                    partition: PARTITION,
-                    clock,
-                    data,
-                    snapshots: snapshots.map(|snapshots| Box::new(snapshots) as Box<dyn Snapshots>),
-                    followers,
-                    behind: behind.into_iter().collect(),
-                    may_lead: role != Role::Gateway,
-                    submits: role != Role::Engine,
-                    era_bytes_max: ERA_BYTES,
-                })?;
-                Ok(Taking::Part(Box::new(node)))
+            Self::Shared { nats, data, role, partitions } => {
+                let (gateway, peers) = (Gateway::new(FIRST), Peers::of(partitions));
+                // The others first, so that they hear of the announcement in the first.
+                let mut nodes = Vec::new();
+                for partition in (0..partitions).rev() {
+                    nodes.push(Node::start(NodeOptions {
+                        nats: (*nats).clone(),
+                        partition: Partition(partition),
+                        clock: match clock {
+                            // Each is moved by the leader of its own partition.
+                            Clock::Still(_) if partition > 0 => Clock::Still(StillClock::now()),
+                            clock => clock.clone(),
+                        },
+                        data: data.clone(),
+                        snapshots: snapshots
+                            .map(|snapshots| Box::new(snapshots.clone()) as Box<dyn Snapshots>),
+                        followers: followers.pop().unwrap_or_default(),
+                        behind: behind(partition).into_iter().collect(),
+                        may_lead: role != Role::Gateway,
+                        gateway: (role != Role::Engine).then(|| gateway.clone()),
+                        peers: peers.clone(),
+                        era_bytes_max: ERA_BYTES,
+                    })?);
+                }
+                nodes.reverse();
+                Ok(Taking::Part(nodes))
             }
         }
     }
@@ -167,8 +210,8 @@ impl Place {
 pub(crate) enum Taking {
     /// It alone writes.
     Alone(Box<Sequencer>),
-    /// With others.
-    Part(Box<Node>),
+    /// With others, in several partitions perhaps: the first first.
+    Part(Vec<Node>),
 }
 
 impl Taking {
@@ -176,31 +219,61 @@ impl Taking {
         matches!(self, Self::Part(_))
     }
 
-    /// To read the state.
-    pub(crate) fn handle(&self) -> &Handle {
+    /// To read the states, in the order of the partitions.
+    pub(crate) fn handles(&self) -> Vec<&Handle> {
         match self {
-            Self::Alone(sequencer) => sequencer.handle(),
-            Self::Part(node) => node.handle(),
+            Self::Alone(sequencer) => vec![sequencer.handle()],
+            Self::Part(nodes) => nodes.iter().map(Node::handle).collect(),
         }
     }
 
-    /// To ask the leader, where another may lead.
-    pub(crate) fn asker(&self) -> Option<Asker> {
-        match self {
-            Self::Alone(_) => None,
-            Self::Part(node) => Some(node.asker().clone()),
-        }
-    }
-
-    /// To submit.
+    /// To read, to submit and to ask.
     ///
     /// # Errors
     /// This process is no gateway.
-    pub(crate) fn producer(&self) -> Result<Producer> {
+    pub(crate) fn parts(&self) -> Result<Vec<Part>> {
+        let no_gateway = "a process with the role engine submits nothing";
         match self {
-            Self::Alone(sequencer) => Ok(sequencer.producer()),
-            Self::Part(node) => node.producer().context("a process with the role engine submits nothing"),
+            Self::Alone(sequencer) => Ok(vec![Part {
+                partition: FIRST,
+                handle: sequencer.handle().clone(),
+                producer: sequencer.producer(),
+                asker: None,
+            }]),
+            Self::Part(nodes) => {
+                let part = |node: &Node| {
+                    Ok(Part {
+                        partition: node.partition(),
+                        handle: node.handle().clone(),
+                        producer: node.producer().context(no_gateway)?,
+                        asker: Some(node.asker().clone()),
+                    })
+                };
+                nodes.iter().map(part).collect()
+            }
         }
+    }
+
+    /// Becomes the reason when one of them cannot go on: then the process ends.
+    pub(crate) fn stopped(&self) -> watch::Receiver<Option<String>> {
+        let mut stopped: Vec<_> = self.handles().into_iter().map(Handle::stopped).collect();
+        if stopped.len() == 1 {
+            return stopped.swap_remove(0);
+        }
+        let (tell, told) = watch::channel(None);
+        let tell = Arc::new(tell);
+        for mut one in stopped {
+            let tell = Arc::clone(&tell);
+            tokio::spawn(async move {
+                if let Ok(why) = one.wait_for(Option::is_some).await {
+                    tell.send_if_modified(|known| known.is_none() && {
+                        why.clone_into(known);
+                        true
+                    });
+                }
+            });
+        }
+        told
     }
 
     /// Ends in order.
@@ -210,7 +283,7 @@ impl Taking {
     pub(crate) fn stop(self) -> Result<(), Stopped> {
         match self {
             Self::Alone(sequencer) => sequencer.stop(),
-            Self::Part(node) => node.stop(),
+            Self::Part(nodes) => Node::stop_all(nodes),
         }
     }
 }
@@ -218,7 +291,7 @@ impl Taking {
 /// The journal and the vault of a data folder. Each is worth nothing without the other, so that one which is lost is not made
 /// anew beside the other: the agents would have lost their addresses, or the sweep would destroy the keys of them all.
 fn open_folder(folder: &Path, key_file: &Path) -> Result<(SqliteJournal, Vault)> {
-    let (records_at, vault_at) = (SqliteJournal::path_in(folder, PARTITION, Era(1)), folder.join("vault.db"));
+    let (records_at, vault_at) = (SqliteJournal::path_in(folder, FIRST, Era(1)), folder.join("vault.db"));
     let (records, kept) = (records_at.display(), vault_at.display());
     let mut journal = SqliteJournal::open(&records_at)?;
     let recorded = journal.last()? > RecordNumber(0);

@@ -2,6 +2,7 @@
 
 use crate::{api, arena::Arena, door::Door, problem::Problem, web};
 use anyhow::Result;
+use arena_schema::id::MatchId;
 use axum::{
     Router,
     extract::{DefaultBodyLimit, Request, State},
@@ -36,12 +37,21 @@ pub fn routes(arena: &Arena) -> Router {
 /// A caller reads its own writes, through whichever gateway: before anything is looked at, the state has what was there when
 /// the request came. How the process is does not wait for that.
 async fn own_writes(State(arena): State<Arena>, request: Request, next: Next) -> Response {
-    if !matches!(request.uri().path(), "/healthz" | "/readyz")
-        && let Err(behind) = arena.catch_up().await
-    {
-        return behind.into_response();
+    let path = request.uri().path();
+    let caught_up = match match_in(path) {
+        _ if matches!(path, "/healthz" | "/readyz") => Ok(()),
+        Some(id) => arena.catch_up_with(id).await,
+        None => arena.catch_up(|_| true).await,
+    };
+    match caught_up {
+        Ok(()) => next.run(request).await,
+        Err(behind) => behind.into_response(),
     }
-    next.run(request).await
+}
+
+/// The match that an address speaks of.
+fn match_in(path: &str) -> Option<MatchId> {
+    path.split('/').find_map(|part| MatchId::parse(part.strip_suffix(".json").unwrap_or(part)))
 }
 
 /// What every answer carries.

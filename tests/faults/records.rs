@@ -26,12 +26,12 @@ pub(crate) fn file(data: &Path) -> PathBuf {
 
 /// All records, reduced again.
 pub(crate) fn all(data: &Path) -> Vec<Reduced> {
-    all_of(SqliteJournal::open_reader(&file(data)).unwrap().as_mut())
+    all_of(SqliteJournal::open_reader(&file(data)).unwrap().as_mut(), Partition(0))
 }
 
 /// The same of a journal that lies elsewhere.
-pub(crate) fn all_of(reader: &mut dyn Reader) -> Vec<Reduced> {
-    let mut state = State::new(Partition(0));
+pub(crate) fn all_of(reader: &mut dyn Reader, partition: Partition) -> Vec<Reduced> {
+    let mut state = State::new(partition);
     let mut reduction = Reduction::default();
     let mut records = Vec::new();
     reader

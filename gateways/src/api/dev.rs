@@ -3,6 +3,7 @@
 use super::body::Body;
 use crate::{arena::Arena, problem::Problem, times::rfc3339_ms};
 use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
+use futures::future::try_join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,7 +31,8 @@ async fn advance_clock(
         let detail = "The journal's clock is the system's; start with --dev --test-clock to move it.";
         return Err(Problem::new(StatusCode::CONFLICT, "clock_runs", detail));
     }
-    arena.handle().advance(u64::from(advance.advance_ms) * 1_000).await?;
+    let micros = u64::from(advance.advance_ms) * 1_000;
+    try_join_all(arena.parts().iter().map(|part| part.handle.advance(micros))).await?;
     arena.read_own_writes().await?;
     Ok(read_clock(State(arena)).await)
 }

@@ -11,13 +11,18 @@ pub(super) async fn alive() -> Json<Value> {
 
 /// 200 while commands are taken and the views follow.
 pub(super) async fn ready(State(arena): State<Arena>) -> Result<Json<Value>, Problem> {
-    if let Some(why) = arena.handle().stopped().borrow().clone() {
+    if let Some(why) = arena.stopped().borrow().clone() {
         return Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "stopped",
             format!("The sequencer has stopped: {why}."),
         ));
     }
-    let (record, views) = (arena.handle().position(), arena.views().checkpoint());
-    Ok(Json(json!({"status": "ready", "record": record.0, "views": views.0})))
+    let parts = || arena.parts().iter();
+    let records: Vec<u64> = parts().map(|part| part.handle.position().0).collect();
+    let views: Vec<u64> = parts().map(|part| arena.views().checkpoint(part.partition).0).collect();
+    Ok(Json(json!({
+        "status": "ready", "record": records[0], "views": views[0],
+        "partitions": {"records": records, "views": views},
+    })))
 }

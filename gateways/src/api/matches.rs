@@ -114,7 +114,7 @@ struct Terms {
 }
 
 async fn open(arena: &Arena, caller: Caller, terms: Terms, once: Once) -> Result<Done, Problem> {
-    let id = MatchId::from_random(arena.partition(), random());
+    let id = MatchId::from_random(arena.match_partition(), random());
     let command = OpenMatch {
         id,
         game: id::GameCode(terms.game.as_u16()),
@@ -144,7 +144,7 @@ fn game(name: &str) -> Result<GameCode, Problem> {
 /// `GET /api/v1/matches/{id}`: how it stands.
 pub(super) async fn show(State(arena): State<Arena>, InPath(id): InPath) -> Result<Json<Value>, Problem> {
     let id = MatchId::parse(&id).ok_or_else(|| Problem::not_found("match"))?;
-    arena.read_own_writes().await?;
+    arena.read_own_match(id).await?;
     let found = arena.read_views(move |views| views.replay(&id, None)).await?;
     let found = found.ok_or_else(|| Problem::not_found("match"))?;
     Ok(Json(replay::state_json(&found)))

@@ -4,7 +4,7 @@ use super::{
     stored::{At, Place},
     terminal::{Progress, say},
 };
-use crate::arena::PARTITION;
+use crate::parts::FIRST;
 use anyhow::{Context, Result, bail};
 use arena_journal::{
     ArchivedEra, DataDir, FolderSnapshots, JetStreamJournal, Snapshots, SqliteJournal, archive,
@@ -82,7 +82,7 @@ pub(super) fn run(args: &ArchiveArgs) -> Result<ExitCode> {
 
 /// That a start finds where to go on behind what is removed.
 fn check_goes_on(data: &Path, last: RecordNumber) -> Result<()> {
-    let snapshots = FolderSnapshots::in_data(data).list(PARTITION)?;
+    let snapshots = FolderSnapshots::in_data(data).list(FIRST)?;
     if !snapshots.iter().any(|number| *number >= last) {
         bail!(
             "nothing was removed: there is no snapshot of record {last} or later in {}, and a start would need the \

@@ -5,7 +5,7 @@ use super::{
     stored::{At, Stored, Target},
     terminal::{Progress, say},
 };
-use crate::arena::PARTITION;
+use crate::parts::FIRST;
 use anyhow::{Context, Result, bail};
 use arena_journal::{Visit, audit};
 use arena_schema::{
@@ -78,7 +78,7 @@ fn copy_journal(args: &CopyArgs) -> Result<ExitCode> {
     let mut reader = from.reader()?;
     let mut target = Target::named(&args.to, config)?;
     let mut progress = Progress::new("records", reader.last()?.unwrap_or_default().0);
-    let report = arena_journal::copy(reader.as_mut(), target.journal.as_mut(), PARTITION, &mut |number| {
+    let report = arena_journal::copy(reader.as_mut(), target.journal.as_mut(), FIRST, &mut |number| {
         progress.at(number.0);
     });
     progress.end();
@@ -176,7 +176,7 @@ fn info(at: &Where) -> Result<ExitCode> {
 fn verify(at: &Where) -> Result<ExitCode> {
     let stored = at.at.open()?;
     let mut reader = stored.reader()?;
-    let report = audit(reader.as_mut(), PARTITION, &[]).context("the journal does not hold")?;
+    let report = audit(reader.as_mut(), FIRST, &[]).context("the journal does not hold")?;
     if at.json {
         say!(
             "{}",

@@ -99,7 +99,7 @@ async fn play(args: &MatchArgs) -> Result<MatchStatus, Failed> {
 
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&args.seed.unwrap_or_else(|| u64::from_le_bytes(random())).to_le_bytes());
-    let id = MatchId::from_random(arena.partition(), random());
+    let id = MatchId::from_random(arena.match_partition(), random());
     let open = OpenMatch {
         id,
         game: id::GameCode(game.as_u16()),

@@ -69,6 +69,9 @@ struct ServeArgs {
     /// What this process does for an arena on NATS: all, engine or gateway [default: all]
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
+    /// Over how many partitions new matches are spread, for an arena on NATS [default: 1]
+    #[arg(long, value_name = "N")]
+    partitions: Option<String>,
     /// For trying and testing on one machine: endpoints may be http and loopback.
     #[arg(long)]
     dev: bool,
@@ -89,6 +92,7 @@ impl ServeArgs {
             ("--public-url", "public_url", &self.public_url),
             ("--nats", "nats.url", &self.nats),
             ("--role", "role", &self.role),
+            ("--partitions", "partitions", &self.partitions),
         ];
         for (name, key, text) in texts {
             flags.extend(text.as_ref().map(|text| Flag::new(name, key, text)));

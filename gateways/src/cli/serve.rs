@@ -65,7 +65,7 @@ async fn serve(settings: Settings) -> Result<ExitCode> {
     let streams = arena.clone();
     let stopping = Stopping {
         asked: stop,
-        stopped: arena.handle().stopped(),
+        stopped: arena.stopped(),
         words: "taking in what is on its way",
         done: move || streams.stop_streams(),
     };

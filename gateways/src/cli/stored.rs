@@ -3,7 +3,7 @@
 
 use super::runtime;
 use crate::{
-    arena::PARTITION,
+    parts::FIRST,
     place,
     settings::{Flag, Settings},
 };
@@ -90,8 +90,8 @@ impl At {
 }
 
 fn in_folder(data: &Path) -> Result<Stored> {
-    let own = SqliteJournal::path_in(data, PARTITION, Era(1));
-    let copy = mirror_in(data, PARTITION);
+    let own = SqliteJournal::path_in(data, FIRST, Era(1));
+    let copy = mirror_in(data, FIRST);
     for records in [&own, &copy] {
         if SqliteJournal::is_there(records)? {
             let place = Place::Files { records: records.clone(), data: data.to_owned() };
@@ -104,10 +104,10 @@ fn in_folder(data: &Path) -> Result<Stored> {
 fn on_nats(settings: &Settings) -> Result<Stored> {
     let runtime = runtime()?;
     let nats = runtime.block_on(Nats::connect(&place::options(settings)?))?;
-    let found = runtime.block_on(JetStreamJournal::find(&nats, PARTITION))?;
+    let found = runtime.block_on(JetStreamJournal::find(&nats, FIRST))?;
     let url = settings.nats.url.as_ref().map(ToString::to_string).unwrap_or_default();
     let Some(journal) = found else {
-        bail!("there is no journal on {url}: it has no stream ARENA_RECORDS_{}_1", PARTITION.0);
+        bail!("there is no journal on {url}: it has no stream ARENA_RECORDS_{}_1", FIRST.0);
     };
     let name = format!("the journal on {url}");
     Ok(Stored { name, place: Place::Nats { journal: Box::new(journal), runtime }, archives: Vec::new() })
@@ -139,7 +139,7 @@ impl Stored {
         if self.archives.is_empty() {
             return Ok(reader);
         }
-        Ok(Box::new(Archives::before(reader, &self.archives, PARTITION)?))
+        Ok(Box::new(Archives::before(reader, &self.archives, FIRST)?))
     }
 
     /// What is remembered of it beside it.
@@ -167,19 +167,19 @@ impl Target {
     pub(super) fn named(text: &str, config: Option<&Path>) -> Result<Self> {
         if !is_url(text) {
             let folder = DataDir::take(Path::new(text))?;
-            let journal = SqliteJournal::open(&SqliteJournal::path_in(folder.path(), PARTITION, Era(1)))?;
+            let journal = SqliteJournal::open(&SqliteJournal::path_in(folder.path(), FIRST, Era(1)))?;
             return Ok(Self { journal: Box::new(journal), _runtime: None, _folder: Some(folder) });
         }
         let settings = load(config, &[Flag::new("--to", "nats.url", text)])?;
         let runtime = runtime()?;
         let nats = runtime.block_on(place::connect(&settings))?;
-        let leads = runtime.block_on(leader(&nats, PARTITION)).map_err(anyhow::Error::msg)?;
+        let leads = runtime.block_on(leader(&nats, FIRST)).map_err(anyhow::Error::msg)?;
         if let Some(leads) = leads.filter(|leads| leads.live) {
             let who = leads.incarnation.map(|incarnation| incarnation.to_string()).unwrap_or_default();
             bail!("an arena runs on {text}: the process {who} leads there; stop its processes first");
         }
         let journal = runtime
-            .block_on(JetStreamJournal::open_newest(&nats, PARTITION))
+            .block_on(JetStreamJournal::open_newest(&nats, FIRST))
             .context("the target's streams cannot be opened")?;
         Ok(Self { journal: Box::new(journal), _runtime: Some(runtime), _folder: None })
     }

@@ -1,7 +1,7 @@
 //! What can be seen on this machine: the data folder and its disk, the clock, the vault's key, an embedded journal.
 
 use super::Check;
-use crate::{arena::PARTITION, settings::Settings, times::rfc3339_ms};
+use crate::{parts::FIRST, settings::Settings, times::rfc3339_ms};
 use arena_journal::{DataDir, DataDirError, SqliteJournal, Vault, VaultKey, Visit, replicated::mirror_in};
 use arena_schema::{
     LogTime,
@@ -135,9 +135,9 @@ pub(super) fn clock(settings: &Settings, checks: &mut Vec<Check>) {
 /// Where the records lie in the data folder.
 fn records(settings: &Settings) -> PathBuf {
     if settings.nats.url.is_some() {
-        mirror_in(&settings.data, PARTITION)
+        mirror_in(&settings.data, FIRST)
     } else {
-        SqliteJournal::path_in(&settings.data, PARTITION, Era(1))
+        SqliteJournal::path_in(&settings.data, FIRST, Era(1))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be seen of a journal on NATS: the servers, whether they sync, our streams, who leads.
 
 use super::{Check, local};
-use crate::{arena::PARTITION, place, settings::Settings};
+use crate::{parts::FIRST, place, settings::Settings};
 use arena_journal::{
     Durability, JetStreamJournal, Journal, Nats, NatsReport, StreamReport, Vault, VaultKey,
     replicated::leader,
@@ -28,7 +28,7 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
     };
     checks.push(Check::fine("NATS", format!("{url} answers; nats-server {}", nats.server_version())));
     checks.push(durability(settings, runtime.block_on(nats.durability())));
-    let report = match runtime.block_on(nats.inspect(PARTITION)) {
+    let report = match runtime.block_on(nats.inspect(FIRST)) {
         Ok(report) => report,
         Err(why) => {
             let next =
@@ -129,7 +129,7 @@ fn vault(settings: &Settings, runtime: &Runtime, nats: &Nats, checks: &mut Vec<C
 
 fn lead(runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
     let what = "leader";
-    checks.push(match runtime.block_on(leader(nats, PARTITION)) {
+    checks.push(match runtime.block_on(leader(nats, FIRST)) {
         Ok(None) => Check::fine(what, "nobody has led yet"),
         Ok(Some(seen)) => {
             let mark = format!("it knew record {} to be stored", seen.number);
@@ -150,7 +150,7 @@ fn lead(runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
 /// That the stream has what this process's own copy has.
 fn end(settings: &Settings, runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
     let Ok(Some(own)) = local::last_header(settings) else { return };
-    let found = runtime.block_on(JetStreamJournal::find(nats, PARTITION));
+    let found = runtime.block_on(JetStreamJournal::find(nats, FIRST));
     let last = match found.and_then(|found| found.map(|mut journal| journal.last()).transpose()) {
         Ok(last) => last.unwrap_or_default(),
         Err(why) => {

@@ -1,11 +1,9 @@
 //! One request at a time per agent, over all its matches (AA-053): each agent has a lane, a house agent one for each match.
 //! A lane that waits for a slow agent holds up nothing but itself.
 
-use arena_journal::Handle;
-use arena_schema::{
-    command::matches::TurnRef,
-    id::{AgentKey, MatchKey, Protocol},
-};
+use super::Due;
+use crate::parts::{Parts, protocol_in};
+use arena_schema::id::{AgentKey, MatchKey, Partition, Protocol};
 use std::collections::{HashMap, VecDeque};
 
 /// How many agents are asked at once over connections.
@@ -19,31 +17,32 @@ pub(super) enum Lane {
     /// An agent that we ask over a connection.
     Agent(AgentKey),
     /// A house agent in one match; in others it thinks at the same time.
-    House(MatchKey),
+    House(Partition, MatchKey),
 }
 
 /// The lane of a turn that is open; none where it is open no more.
-pub(super) fn lane_of(handle: &Handle, turn: &TurnRef) -> Option<Lane> {
-    let state = handle.state();
+pub(super) fn lane_of(parts: &Parts, due: &Due) -> Option<Lane> {
+    let Due { partition, turn } = due;
+    let state = parts.get(*partition)?.handle.state();
     let agent = state.matches().get(turn.key)?.seat(turn.seat).agent;
-    let housed = state.registry().agent(agent)?.protocol == Protocol::House;
-    Some(if housed { Lane::House(turn.key) } else { Lane::Agent(agent) })
+    let housed = protocol_in(&state, agent)? == Protocol::House;
+    Some(if housed { Lane::House(*partition, turn.key) } else { Lane::Agent(agent) })
 }
 
 /// All lanes with anything in them.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     /// What waits behind the turn that is under way.
-    busy: HashMap<Lane, VecDeque<TurnRef>>,
-    ready_agents: VecDeque<(Lane, TurnRef)>,
-    ready_house: VecDeque<(Lane, TurnRef)>,
+    busy: HashMap<Lane, VecDeque<Due>>,
+    ready_agents: VecDeque<(Lane, Due)>,
+    ready_house: VecDeque<(Lane, Due)>,
     agents_asked: usize,
     house_asked: usize,
 }
 
 impl Lanes {
     /// Puts a turn behind those of its lane.
-    pub(super) fn put(&mut self, lane: Lane, turn: TurnRef) {
+    pub(super) fn put(&mut self, lane: Lane, turn: Due) {
         match self.busy.get_mut(&lane) {
             Some(waiting) => waiting.push_back(turn),
             None => {
@@ -53,7 +52,7 @@ impl Lanes {
         }
     }
 
-    fn ready(&mut self, lane: Lane, turn: TurnRef) {
+    fn ready(&mut self, lane: Lane, turn: Due) {
         match lane {
             Lane::Agent(_) => self.ready_agents.push_back((lane, turn)),
             Lane::House(_) => self.ready_house.push_back((lane, turn)),
@@ -61,7 +60,7 @@ impl Lanes {
     }
 
     /// The next turn to be asked, while there is room for one.
-    pub(super) fn next(&mut self) -> Option<(Lane, TurnRef)> {
+    pub(super) fn next(&mut self) -> Option<(Lane, Due)> {
         if self.agents_asked < EXCHANGES_MAX
             && let Some(next) = self.ready_agents.pop_front()
         {
@@ -96,10 +95,11 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arena_schema::Seat;
+    use arena_schema::{Seat, command::matches::TurnRef};
 
-    fn turn(slot: u32) -> TurnRef {
-        TurnRef { key: MatchKey { slot, generation: 1 }, seat: Seat::First, ply: 1, attempt: 1 }
+    fn turn(slot: u32) -> Due {
+        let key = MatchKey { slot, generation: 1 };
+        Due { partition: Partition(0), turn: TurnRef { key, seat: Seat::First, ply: 1, attempt: 1 } }
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
         for slot in 0..EXCHANGES_MAX as u32 + 10 {
             lanes.put(Lane::Agent(AgentKey { slot, generation: 1 }), turn(slot));
         }
-        lanes.put(Lane::House(MatchKey { slot: 0, generation: 1 }), turn(0));
+        lanes.put(Lane::House(Partition(0), MatchKey { slot: 0, generation: 1 }), turn(0));
         let under_way = std::iter::from_fn(|| lanes.next()).count();
         assert_eq!(under_way, EXCHANGES_MAX + 1);
         lanes.done(Lane::Agent(AgentKey { slot: 0, generation: 1 }));

@@ -5,9 +5,13 @@
 mod lanes;
 mod turn;
 
-use crate::{directory::Directory, egress::Egress, house::HousePool};
-use arena_journal::{Followed, Follower, Handle, Producer, Texts};
-use arena_schema::{Event, command::matches::TurnRef, id::RecordNumber};
+use crate::{directory::Directory, egress::Egress, house::HousePool, parts::Parts};
+use arena_journal::{Followed, Follower, Texts};
+use arena_schema::{
+    Event,
+    command::matches::TurnRef,
+    id::{Partition, RecordNumber},
+};
 use lanes::Lanes;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{
@@ -23,10 +27,8 @@ const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// What the referee works with.
 pub struct Court {
-    /// To read positions.
-    pub handle: Handle,
-    /// To submit what came.
-    pub producer: Producer,
+    /// To read positions, and to submit what came.
+    pub parts: Parts,
     /// To seal what agents wrote.
     pub texts: Texts,
     /// To ask agents.
@@ -39,7 +41,15 @@ pub struct Court {
     pub public_url: String,
 }
 
-/// Follows the journal for the referee; made before the sequencer starts.
+/// A turn that is to be asked, and where its match is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Due {
+    partition: Partition,
+    turn: TurnRef,
+}
+
+/// Follows a partition for the referee; made before the sequencer starts. A clone follows another for the same referee.
+#[derive(Clone)]
 pub struct RefereeFollower {
     records: mpsc::Sender<Arc<Followed>>,
 }
@@ -49,7 +59,7 @@ pub struct Docket {
     records: mpsc::Receiver<Arc<Followed>>,
 }
 
-/// The two ends of the way from the sequencer to the referee.
+/// The two ends of the way from the sequencers to the referee.
 pub fn follow() -> (RefereeFollower, Docket) {
     let (sender, receiver) = mpsc::channel(RECORDS_WAITING_MAX);
     (RefereeFollower { records: sender }, Docket { records: receiver })
@@ -121,15 +131,17 @@ pub async fn run(court: Arc<Court>, mut docket: Docket, mut stopping: watch::Rec
 }
 
 fn take_up(court: &Court, record: &Followed, lanes: &mut Lanes) {
-    let home = court.producer.id();
+    let partition = record.header.partition;
+    let Some(home) = court.parts.get(partition).map(|part| part.producer.id()) else { return };
     for emitted in record.events.iter() {
         if let Event::TurnOpened(opened) = &emitted.event
             && opened.home == home
         {
             let turn =
                 TurnRef { key: opened.key, seat: opened.seat, ply: opened.ply, attempt: opened.attempt };
-            if let Some(lane) = lanes::lane_of(&court.handle, &turn) {
-                lanes.put(lane, turn);
+            let due = Due { partition, turn };
+            if let Some(lane) = lanes::lane_of(&court.parts, &due) {
+                lanes.put(lane, due);
             }
         }
     }

@@ -1,17 +1,18 @@
 //! One turn: what is asked, of whom, and the fact that it comes to.
 
-use super::Court;
+use super::{Court, Due};
 use crate::{
     agentarena::{self, Asked, MoveRequest, REPLY_BYTES_MAX, Verdict},
     directory::{Card, Known},
     house,
+    parts::Part,
 };
 use arena_engine::games::Position;
 use arena_journal::{SealedText, Submission, TextError, TextOwner, vault::random};
 use arena_schema::{
     Hash, Move, Rejection, TextRef,
     command::matches::{AbortMatch, RecordStrike, StrikeCause, SubmitMove, TurnRef, VoidReason},
-    id::{MatchId, Nonce, Protocol, Seed},
+    id::{AgentKey, MatchId, Nonce, Protocol, Seed},
 };
 use std::{
     sync::Arc,
@@ -24,13 +25,15 @@ const ROOM_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a turn waits between two attempts to read what it is made of.
 const READ_PAUSE: Duration = Duration::from_secs(1);
+/// The same where the registry lacks who plays: it comes with the next records.
+const REGISTRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// What the state says of a turn that is open.
 struct OpenTurn {
     match_id: MatchId,
     position: Position,
-    agent: Known,
-    opponent: Known,
+    /// Who is asked, and the opponent.
+    seats: [AgentKey; 2],
     strikes: u8,
     deadline_ms: u32,
     seed: Seed,
@@ -44,9 +47,11 @@ struct Fact {
 }
 
 /// Asks for one turn and submits what came; nothing where the turn is past meanwhile.
-pub(super) async fn take(court: &Court, turn: TurnRef) {
+pub(super) async fn take(court: &Court, due: Due) {
+    let Some(part) = court.parts.get(due.partition) else { return };
+    let turn = due.turn;
     let (agent, fact) = loop {
-        let Some((open, agent, opponent)) = read(court, &turn).await else {
+        let Some((open, agent, opponent)) = read(court, part, &turn).await else {
             return;
         };
         let asking = async {
@@ -61,33 +66,38 @@ pub(super) async fn take(court: &Court, turn: TurnRef) {
         let fact = tokio::select! {
             biased;
             // Others may ask this agent from now on, and it has one request at a time: this one's connection is closed.
-            () = court.producer.is_absent() => {
+            () = part.producer.is_absent() => {
                 tracing::warn!("this gateway may be taken for gone: a request to an agent is dropped");
                 continue;
             }
             fact = asking => fact,
         };
         let Some(fact) = fact else {
-            return void(court, &turn, "its protocol is not refereed here").await;
+            return void(court, &due, "its protocol is not refereed here").await;
         };
         break (agent, fact);
     };
     if let Verdict::OurFault(why) = &fact.verdict {
-        return void(court, &turn, why).await;
+        return void(court, &due, why).await;
     }
-    if let Some(rejection) = submit(court, submission(court, turn, &agent, fact)).await {
-        void(court, &turn, &format!("the engine refuses what came of a turn: {rejection}")).await;
+    if let Some(rejection) = submit(part, submission(court, turn, &agent, fact)).await {
+        void(court, &due, &format!("the engine refuses what came of a turn: {rejection}")).await;
     }
 }
 
 /// The turn as it stands and who sits there; none where it is past. What cannot be read now (a full disk, no descriptor left) is
 /// read again: the match waits, and nobody pays for it.
-async fn read(court: &Court, turn: &TurnRef) -> Option<(OpenTurn, Arc<Card>, Arc<Card>)> {
+async fn read(court: &Court, part: &Part, turn: &TurnRef) -> Option<(OpenTurn, Arc<Card>, Arc<Card>)> {
     loop {
         // Where others could take this process for gone, its turns may be theirs by now.
-        court.producer.is_present().await;
-        let open = look_up(court, turn)?;
-        match tokio::try_join!(court.directory.card(open.agent), court.directory.card(open.opponent)) {
+        part.producer.is_present().await;
+        let open = look_up(part, turn)?;
+        let Some([agent, opponent]) = known(court, open.seats) else {
+            // This process is a moment behind in the first partition.
+            tokio::time::sleep(REGISTRY_PAUSE).await;
+            continue;
+        };
+        match tokio::try_join!(court.directory.card(agent), court.directory.card(opponent)) {
             Ok((agent, opponent)) => return Some((open, agent, opponent)),
             Err(why) => tracing::error!(%why, "an agent cannot be looked up: its turn waits"),
         }
@@ -95,24 +105,30 @@ async fn read(court: &Court, turn: &TurnRef) -> Option<(OpenTurn, Arc<Card>, Arc
     }
 }
 
+/// What the registry says of both; none where it lacks one of them.
+fn known(court: &Court, seats: [AgentKey; 2]) -> Option<[Known; 2]> {
+    let state = court.parts.first().handle.state();
+    let [agent, opponent] = seats.map(|agent| Known::of(&state, agent));
+    Some([agent?, opponent?])
+}
+
 /// Waits for the turns whose facts are on their way.
 pub(super) async fn settle(asked: &mut JoinSet<()>) {
     while asked.join_next().await.is_some() {}
 }
 
-fn look_up(court: &Court, turn: &TurnRef) -> Option<OpenTurn> {
-    let state = court.handle.state();
+fn look_up(part: &Part, turn: &TurnRef) -> Option<OpenTurn> {
+    let state = part.handle.state();
     let open = state.matches().get(turn.key)?;
     let seat = open.seat(turn.seat);
     let current = seat.turn.as_ref()?;
-    if current.attempt != turn.attempt || current.home != court.producer.id() {
+    if current.attempt != turn.attempt || current.home != part.producer.id() {
         return None;
     }
     Some(OpenTurn {
         match_id: open.id,
         position: open.position().clone(),
-        agent: Known::of(&state, seat.agent)?,
-        opponent: Known::of(&state, open.seat(turn.seat.other()).agent)?,
+        seats: [seat.agent, open.seat(turn.seat.other()).agent],
         strikes: seat.strikes,
         deadline_ms: open.deadline_ms,
         seed: open.seed,
@@ -236,17 +252,18 @@ fn seal(court: &Court, agent: &Card, text: &str) -> Option<(TextRef, SealedText)
 }
 
 /// A fault of our own that asking again does not mend: the match is voided, and no agent pays.
-pub(super) async fn void(court: &Court, turn: &TurnRef, why: &str) {
+pub(super) async fn void(court: &Court, due: &Due, why: &str) {
+    let Some(part) = court.parts.get(due.partition) else { return };
     tracing::error!(why, "a match is voided by a fault of our own");
-    let abort = AbortMatch { key: turn.key, reason: VoidReason::RefereeFault };
-    if let Some(rejection) = submit(court, Submission::new(abort)).await {
+    let abort = AbortMatch { key: due.turn.key, reason: VoidReason::RefereeFault };
+    if let Some(rejection) = submit(part, Submission::new(abort)).await {
         tracing::error!(%rejection, "a match cannot be voided");
     }
 }
 
 /// Submits a fact; gives a refusal that no race explains.
-async fn submit(court: &Court, submission: Submission) -> Option<Rejection> {
-    let answered = match court.producer.submit(vec![submission]).await {
+async fn submit(part: &Part, submission: Submission) -> Option<Rejection> {
+    let answered = match part.producer.submit(vec![submission]).await {
         Ok(pending) => pending.answered().await,
         Err(why) => {
             tracing::debug!(%why, "a fact was not taken: the turn is asked again after the next start");

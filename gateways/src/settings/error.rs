@@ -109,6 +109,9 @@ pub enum SettingsError {
     /// A role where there is nobody to share with.
     #[error("a role goes with a journal on NATS only; add --nats, or drop --role")]
     RoleWithoutNats,
+    /// Several partitions where one process has it all.
+    #[error("several partitions go with a journal on NATS only; add --nats, or drop --partitions")]
+    PartitionsWithoutNats,
     /// `--test-clock` without `--dev`.
     #[error("--test-clock goes with --dev only; add --dev, or drop --test-clock")]
     TestClockWithoutDev,

@@ -57,6 +57,9 @@ pub struct Settings {
     pub durability: Durability,
     /// What this process does where the journal is on NATS. Default `all`.
     pub role: Role,
+    /// Over how many partitions new matches are spread where the journal is on NATS; what exists is followed whatever this says.
+    /// Default 1.
+    pub partitions: u64,
     /// Who may register an agent. Default `open`.
     pub registration: Registration,
     /// The codes that let an agent register where `registration` is `invite`. Default none, which lets nobody in.
@@ -208,6 +211,7 @@ impl Default for Settings {
             nats: Nats::default(),
             durability: Durability::default(),
             role: Role::default(),
+            partitions: 1,
             registration: Registration::default(),
             invitations: Vec::new(),
             trusted_proxies: Vec::new(),

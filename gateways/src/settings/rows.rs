@@ -46,6 +46,7 @@ fn rows(settings: &mut Settings) -> Vec<Row<'_>> {
         row("nats.system_credentials", &mut nats.system_credentials),
         row("durability", &mut settings.durability),
         row("role", &mut settings.role),
+        bounded("partitions", Within(&mut settings.partitions, 1..=64)),
         row("registration", &mut settings.registration),
         row("invitations", &mut settings.invitations),
         row("trusted_proxies", &mut settings.trusted_proxies),
@@ -221,6 +222,9 @@ fn check(settings: &Settings, given: &[Given]) -> Result<(), SettingsError> {
     }
     if settings.role != Role::All && settings.nats.url.is_none() {
         return Err(SettingsError::RoleWithoutNats);
+    }
+    if settings.partitions > 1 && settings.nats.url.is_none() {
+        return Err(SettingsError::PartitionsWithoutNats);
     }
     if settings.test_clock && !settings.dev {
         return Err(SettingsError::TestClockWithoutDev);

@@ -20,6 +20,10 @@ pub(super) fn about(key: &str) -> Option<&'static str> {
         }
         "nats.system_credentials" => "Credentials of the system account, to ask the same through NATS.",
         "durability" => "Whether a server that acknowledges before it syncs is refused.",
+        "partitions" => {
+            "Over how many partitions new matches are spread where the journal is on NATS. The first has the registry; with more, \
+             matches are played in the others. Those that exist are followed whatever this says."
+        }
         "role" => "What this process does where the journal is on NATS.",
         "registration" => "Who may register an agent.",
         "invitations" => "The codes that let an agent register where registration is invite.",

@@ -43,7 +43,7 @@ pub(super) async fn stream(
     let viewer = caller.map(|caller| caller.agent);
     // Before the first read, so that nothing falls between the two.
     let changes = arena.views().changes();
-    arena.read_own_writes().await?;
+    arena.read_own_match(id).await?;
     let known = arena.read_views(move |views| views.match_summary(&id)).await?;
     let known = known.ok_or_else(|| Problem::not_found("match"))?;
     if known.result.is_some() && known.events <= after {

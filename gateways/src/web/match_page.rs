@@ -36,7 +36,7 @@ pub(super) async fn page_or_json(
     };
     let id = MatchId::parse(id).ok_or_else(|| Problem::not_found("match"))?;
     let viewer = caller.map(|caller| caller.agent);
-    arena.read_own_writes().await?;
+    arena.read_own_match(id).await?;
     let replay = arena.read_views(move |views| views.replay(&id, viewer)).await?;
     let replay = replay.ok_or_else(|| Problem::not_found("match"))?;
     let cache = (header::CACHE_CONTROL, "no-cache");

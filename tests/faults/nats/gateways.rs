@@ -30,33 +30,33 @@ const ASLEEP: Duration = Duration::from_secs(10);
 
 /// What an agent was asked.
 #[derive(Debug, Clone)]
-struct Asked {
-    gateway: String,
+pub(super) struct Asked {
+    pub(super) gateway: String,
     nonce: String,
-    at: Instant,
+    pub(super) at: Instant,
     answered: bool,
 }
 
 #[derive(Default)]
-struct Memory {
+pub(super) struct Memory {
     /// By agent, match and number of the move.
-    asked: HashMap<(String, String, u64), Vec<Asked>>,
-    count: usize,
+    pub(super) asked: HashMap<(String, String, u64), Vec<Asked>>,
+    pub(super) count: usize,
     open: HashMap<String, usize>,
-    overlaps: Vec<String>,
-    strikes: u64,
+    pub(super) overlaps: Vec<String>,
+    pub(super) strikes: u64,
 }
 
 /// Many agents behind one listener, told apart by their numbers. The even ones think for one time and the odd ones for another,
 /// and all notice when who asked is gone.
-struct Agents {
-    url: String,
+pub(super) struct Agents {
+    pub(super) url: String,
     memory: Arc<Mutex<Memory>>,
     task: JoinHandle<()>,
 }
 
 impl Agents {
-    async fn start(think: [Duration; 2]) -> Self {
+    pub(super) async fn start(think: [Duration; 2]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let memory = Arc::<Mutex<Memory>>::default();
@@ -70,11 +70,11 @@ impl Agents {
         Self { url, memory, task }
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    pub(super) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap()
     }
 
-    async fn until_asked(&self, count: usize) {
+    pub(super) async fn until_asked(&self, count: usize) {
         let begun = Instant::now();
         while self.memory().count < count {
             assert!(begun.elapsed() < PATIENCE, "nobody is asked any more");
@@ -130,7 +130,7 @@ async fn converse(mut stream: TcpStream, memory: Arc<Mutex<Memory>>, think: [Dur
 }
 
 /// Agents, registered through one gateway and the other.
-async fn register(agents: &Agents, gateways: [&Served; 2], count: usize) -> Vec<Registered> {
+pub(super) async fn register(agents: &Agents, gateways: [&Served; 2], count: usize) -> Vec<Registered> {
     let mut registered = Vec::new();
     for at in 0..count {
         registered
@@ -140,7 +140,7 @@ async fn register(agents: &Agents, gateways: [&Served; 2], count: usize) -> Vec<
 }
 
 /// Opens matches between them, through one gateway and the other; gives their ids.
-async fn open(
+pub(super) async fn open(
     registered: &[Registered],
     gateways: [&Served; 2],
     count: usize,
@@ -183,7 +183,7 @@ async fn open(
 }
 
 /// Until all of them are over, as one gateway sees it.
-async fn finished(served: &Served, ids: &[String]) {
+pub(super) async fn finished(served: &Served, ids: &[String]) {
     for id in ids {
         assert_eq!(served.finished(id).await["status"], "finished", "{id}");
     }

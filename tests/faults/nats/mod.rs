@@ -6,6 +6,7 @@ mod cut;
 mod forgotten;
 mod gateways;
 mod leader;
+mod partitions;
 mod reads;
 mod servers;
 mod starting;
@@ -50,6 +51,7 @@ struct Site {
     folder: TempDir,
     names: Mutex<BTreeSet<String>>,
     replicas: usize,
+    partitions: u16,
 }
 
 impl Site {
@@ -65,7 +67,12 @@ impl Site {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("vault.key"), [7; 32]).unwrap();
         restrict(&folder.path().join("vault.key"));
-        Self { servers, folder, names: Mutex::default(), replicas }
+        Self { servers, folder, names: Mutex::default(), replicas, partitions: 1 }
+    }
+
+    /// The same over so many partitions.
+    fn with_partitions(self, partitions: u16) -> Self {
+        Self { partitions, ..self }
     }
 
     fn data(&self, name: &str) -> PathBuf {
@@ -84,6 +91,7 @@ impl Site {
             variables: vec![
                 ("ARENA_VAULT__KEY_FILE".to_owned(), self.data("vault.key").display().to_string()),
                 ("ARENA_NATS__REPLICAS".to_owned(), self.replicas.to_string()),
+                ("ARENA_PARTITIONS".to_owned(), self.partitions.to_string()),
             ],
             ..ServeOptions::default()
         }
@@ -105,12 +113,21 @@ impl Site {
 
     /// Works on the journal as an auditor does: over a connection of its own.
     fn journal<T: Send>(&self, work: impl FnOnce(&Nats, &JetStreamJournal) -> T + Send) -> T {
+        self.journal_of(PARTITION, work)
+    }
+
+    /// The same for another partition's.
+    fn journal_of<T: Send>(
+        &self,
+        partition: Partition,
+        work: impl FnOnce(&Nats, &JetStreamJournal) -> T + Send,
+    ) -> T {
         let options = NatsOptions { replicas: self.replicas, ..NatsOptions::new(self.servers.url()) };
         thread::scope(|scope| {
             let working = scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
                 let nats = runtime.block_on(Nats::connect(&options)).unwrap();
-                let open = JetStreamJournal::open(&nats, PARTITION, Era(1), RecordNumber(1));
+                let open = JetStreamJournal::open(&nats, partition, Era(1), RecordNumber(1));
                 let journal = runtime.block_on(open).unwrap();
                 work(&nats, &journal)
             });
@@ -148,15 +165,21 @@ impl Site {
     /// What must hold whatever happened; all processes have ended. Gives the records.
     #[track_caller]
     fn judge(&self) -> Vec<Reduced> {
-        let records = self.journal(|_, journal| {
-            audit(journal.reader().unwrap().as_mut(), PARTITION, &[]).expect("the stream passes the audit");
-            records::all_of(journal.reader().unwrap().as_mut())
+        self.judge_of(PARTITION)
+    }
+
+    /// The same of another partition.
+    #[track_caller]
+    fn judge_of(&self, partition: Partition) -> Vec<Reduced> {
+        let records = self.journal_of(partition, |_, journal| {
+            audit(journal.reader().unwrap().as_mut(), partition, &[]).expect("the stream passes the audit");
+            records::all_of(journal.reader().unwrap().as_mut(), partition)
         });
         for name in self.names.lock().unwrap().iter() {
-            let path = mirror_in(&self.data(name), PARTITION);
+            let path = mirror_in(&self.data(name), partition);
             // A process that never followed has none.
             if path.is_file() {
-                assert_mirror(name, SqliteJournal::open_reader(&path).unwrap().as_mut(), &records);
+                assert_mirror(name, SqliteJournal::open_reader(&path).unwrap().as_mut(), partition, &records);
             }
         }
         assert_epochs(&records);
@@ -199,8 +222,8 @@ fn restrict(path: &Path) {
 
 /// A local copy passes the audit, and has the journal's first records, byte for byte.
 #[track_caller]
-fn assert_mirror(name: &str, mirror: &mut dyn Reader, records: &[Reduced]) {
-    audit(mirror, PARTITION, &[]).unwrap_or_else(|why| panic!("the copy of {name} does not pass: {why}"));
+fn assert_mirror(name: &str, mirror: &mut dyn Reader, partition: Partition, records: &[Reduced]) {
+    audit(mirror, partition, &[]).unwrap_or_else(|why| panic!("the copy of {name} does not pass: {why}"));
     mirror
         .read(RecordNumber(1), &mut |stored| {
             let theirs = records.get(stored.number.0 as usize - 1).map(|record| &record.bytes[..]);

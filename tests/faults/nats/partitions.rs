@@ -1,0 +1,95 @@
+//! Matches in several partitions: every process follows all of them, and whoever goes, goes from all.
+
+use super::{
+    Site, assert_nobody_paid,
+    gateways::{Agents, finished, open, register},
+    leader::stop_all,
+};
+use arena_schema::{
+    Event,
+    id::{MatchId, Partition},
+};
+use arena_tests::{nats::left_out, served::poll_async};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+const PARTITIONS: u16 = 3;
+const MATCHES: usize = 300;
+const AGENTS: usize = 40;
+const DEADLINE_MS: u32 = 20_000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn matches_of_all_partitions_end_and_count_although_an_engine_and_a_gateway_are_killed() {
+    if left_out() {
+        return;
+    }
+    let site = Site::one().with_partitions(PARTITIONS);
+    let [killed, engine, one, two] =
+        site.serve_all([("e1", "engine"), ("e2", "engine"), ("g1", "gateway"), ("g2", "gateway")]);
+    let agents = Agents::start([Duration::from_millis(10); 2]).await;
+    let registered = register(&agents, [&one, &two], AGENTS).await;
+    let mut ids = open(&registered, [&one, &two], MATCHES / 2, DEADLINE_MS).await;
+    killed.kill();
+    ids.extend(open(&registered, [&one, &two], MATCHES / 2, DEADLINE_MS).await);
+    let busy = agents.memory().count + 100;
+    agents.until_asked(busy).await;
+    one.kill();
+    // What it had sent may still be on its way to the agent.
+    let gone = Instant::now() + Duration::from_secs(1);
+    finished(&two, &ids).await;
+    {
+        let memory = agents.memory();
+        assert_eq!(memory.overlaps, Vec::<String>::new(), "an agent has one request open");
+        assert_eq!(memory.strikes, 0);
+        for (turn, asked) in memory.asked.iter().filter(|(_, asked)| asked.len() > 1) {
+            let [first, second] = &asked[..] else { panic!("asked more than twice: {turn:?} {asked:?}") };
+            assert!(first.gateway.contains("g1.") && first.at < gone, "{turn:?} {asked:?}");
+            assert!(second.gateway.contains("g2."), "{turn:?} {asked:?}");
+        }
+    }
+    // A match that was read at its end counts as soon as the first partition is told.
+    let begun = Instant::now();
+    let rated = loop {
+        let mut rated = 0;
+        for agent in &registered {
+            let (status, profile) = two.get(&format!("/api/v1/agents/{}", agent.slug), None).await;
+            assert_eq!(status, 200, "{profile}");
+            rated += results(&profile);
+        }
+        if rated >= 2 * MATCHES as u64 || begun.elapsed() > Duration::from_secs(30) {
+            break rated;
+        }
+        poll_async().await;
+    };
+    assert_eq!(rated, 2 * MATCHES as u64, "each match counts for both");
+    // A gateway that comes reads what was played before it came, and the same ratings.
+    let third = site.serve("g3", "gateway");
+    for agent in &registered {
+        let path = format!("/api/v1/agents/{}", agent.slug);
+        assert_eq!(third.get(&path, None).await, two.get(&path, None).await);
+    }
+    finished(&third, &ids[..20]).await;
+    third.stop();
+    stop_all(two, vec![engine]);
+    let mut played = Vec::new();
+    for partition in 0..PARTITIONS {
+        let records = site.judge_of(Partition(partition));
+        assert_nobody_paid(&records);
+        let ended = records.iter().flat_map(|record| &record.events);
+        played.push(ended.filter(|event| matches!(event, Event::MatchEnded(_))).count());
+    }
+    println!("matches played in each partition: {played:?}");
+    assert_eq!(played.iter().sum::<usize>(), MATCHES);
+    for partition in 1..PARTITIONS {
+        let there = |id: &&String| MatchId::parse(id).unwrap().partition() == Partition(partition);
+        let named = ids.iter().filter(there).count();
+        assert!(named > 0 && named == played[usize::from(partition)], "{played:?}");
+    }
+}
+
+/// Rated matches of an agent, by its public profile.
+fn results(profile: &Value) -> u64 {
+    let ratings = profile["ratings"].as_array().unwrap();
+    let counts = ratings.iter().flat_map(|rating| ["wins", "draws", "losses"].map(|key| &rating[key]));
+    counts.map(|count| count.as_u64().unwrap()).sum()
+}
