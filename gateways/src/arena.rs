@@ -102,7 +102,8 @@ impl Arena {
         let expiries = Expiries::default();
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
 
-        let (views, mut followers) = Views::open(&views_at, texts.clone())?;
+        let (views, mut followers) = Views::open(&views_at, texts.clone(), 1)?;
+        let mut followers = followers.swap_remove(usize::from(PARTITION.0));
         let (referee_follower, docket) = referee::follow();
         followers.push(Box::new(referee_follower));
         followers.push(Box::new(expiries.clone()));
@@ -273,7 +274,7 @@ impl Arena {
     pub async fn read_own_writes(&self) -> Result<(), Problem> {
         self.catch_up().await?;
         let position = self.0.handle.position();
-        let waited = self.0.views.wait_for(position, READ_WAIT).await;
+        let waited = self.0.views.wait_for(PARTITION, position, READ_WAIT).await;
         waited.map_err(|behind| Problem::busy(format!("The views are behind the journal: {behind}.")))
     }
 
@@ -293,14 +294,17 @@ impl Arena {
     /// Reads the views off the event loop.
     ///
     /// # Errors
-    /// A [`Problem`] with status 500 where a view cannot be read.
+    /// A [`Problem`] with status 500 where a view cannot be read, with 503 where it has not come that far.
     pub async fn read_views<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Views) -> Result<T, ViewError> + Send + 'static,
     ) -> Result<T, Problem> {
         let views = self.0.views.clone();
         let read = tokio::task::spawn_blocking(move || read(&views)).await.map_err(Problem::internal)?;
-        read.map_err(Problem::internal)
+        read.map_err(|why| match why {
+            ViewError::Behind { .. } => Problem::busy(format!("A view is behind the journal: {why}.")),
+            why => Problem::internal(why),
+        })
     }
 
     /// The settings in effect.

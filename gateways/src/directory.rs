@@ -5,7 +5,7 @@ use arena_engine::State;
 use arena_projectors::{ViewError, Views};
 use arena_schema::{
     TextRef,
-    id::{AgentId, AgentKey, Protocol, RecordNumber},
+    id::{AgentId, AgentKey, Partition, Protocol, RecordNumber},
 };
 use std::{
     collections::HashMap,
@@ -93,7 +93,7 @@ impl Directory {
             return Ok(Arc::clone(card));
         }
         let behind = |why: &dyn std::fmt::Display| LookUpError::View(why.to_string());
-        self.views.wait_for(position, VIEW_WAIT).await.map_err(|why| behind(&why))?;
+        self.views.wait_for(Partition(0), position, VIEW_WAIT).await.map_err(|why| behind(&why))?;
         let views = self.views.clone();
         let read = tokio::task::spawn_blocking(move || -> Result<_, ViewError> { views.agent(agent) });
         let row = read

@@ -3,6 +3,7 @@
 
 use crate::{
     error::{Fault, ViewError},
+    partition::FIRST,
     projector::{Changes, Projector, Record},
     views::{LIST_ROWS_MAX, Views},
 };
@@ -284,7 +285,7 @@ impl Views {
             Ok(ratings)
         })?;
         for rating in &mut ratings {
-            rating.name = self.known_agent(rating.agent)?.name;
+            rating.name = self.known_agent(FIRST, rating.agent)?.name;
         }
         Ok(ratings)
     }

@@ -18,6 +18,6 @@ pub(super) async fn ready(State(arena): State<Arena>) -> Result<Json<Value>, Pro
             format!("The sequencer has stopped: {why}."),
         ));
     }
-    let (record, views) = (arena.handle().position(), arena.views().checkpoint());
+    let (record, views) = (arena.handle().position(), arena.views().checkpoint(arena.partition()));
     Ok(Json(json!({"status": "ready", "record": record.0, "views": views.0})))
 }
