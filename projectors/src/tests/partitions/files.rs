@@ -104,6 +104,8 @@ fn views_go_on_over_a_restart_each_from_its_own_checkpoint() {
     run.feed_all(&world.network);
     let replay = run.views.replay(&world.running, None).unwrap().unwrap();
     assert_eq!(crate::tests::lines(&replay).last().unwrap(), "win X d1 d2 d3 d4");
+    let wins = run.views.ratings_of(replay.players[0].agent).unwrap()[0].wins;
+    assert_eq!(wins, 5, "four were won before, this one is back too");
     run.views.close().unwrap();
     // What grew has the rows of what is built in one go.
     let grown = world.rows();

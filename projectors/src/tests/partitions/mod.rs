@@ -4,6 +4,7 @@ mod files;
 mod lists;
 mod network;
 mod play;
+mod ratings;
 
 use super::PATIENCE;
 use crate::{Followers, MatchSummary, Views, ViewsAt};

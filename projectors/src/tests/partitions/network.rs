@@ -6,7 +6,10 @@ use arena_journal::{Followed, SealedText, TextOwner, Texts, Vault, VaultKey, vau
 use arena_schema::{
     Command, Event, LogTime, Seat,
     command::{
-        matches::{AbortMatch, First, OpenMatch, RecordStrike, StrikeCause, SubmitMove, TurnRef, VoidReason},
+        matches::{
+            AbortMatch, First, OpenMatch, RecordStrike, ReturnMatch, StrikeCause, SubmitMove, TurnRef,
+            VoidReason,
+        },
         registry::RegisterAgent,
         system::{ActivateRules, AnnounceGateway, OpenPartition},
     },
@@ -162,6 +165,13 @@ impl Network {
     fn deliver(&mut self, from: u16, to: u16, number: u64, command: &Command) {
         let producer = ProducerId::of_partition(Partition(from));
         self.append(to, CommandHead { producer, number, ..CommandHead::SEQUENCER }, command, Vec::new());
+    }
+
+    /// A partition that could not open a match gives it back, as one does that has older rules.
+    pub(super) fn give_back_unopened(&mut self, id: MatchId) {
+        let from = id.partition();
+        let number = self.journals[0].state.outbox().taken(from) + 1;
+        self.deliver(from.0, 0, number, &ReturnMatch { id, result: None }.into());
     }
 
     pub(super) fn register(&mut self, handle: &str) -> AgentKey {
