@@ -321,7 +321,8 @@ impl Arena {
             }
             Ok(())
         };
-        let late = format!("The match is on its way to partition {}, which no engine leads now.", partition.0);
+        let late =
+            format!("The match is on its way to partition {}, which no engine leads now.", partition.0);
         tokio::time::timeout(READ_WAIT, arrives).await.unwrap_or_else(|_| Err(Problem::busy(late)))
     }
 
@@ -342,14 +343,17 @@ impl Arena {
     /// Reads the views off the event loop.
     ///
     /// # Errors
-    /// A [`Problem`] with status 500 where a view cannot be read.
+    /// A [`Problem`] with status 500 where a view cannot be read, with 503 where it has not come that far.
     pub async fn read_views<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Views) -> Result<T, ViewError> + Send + 'static,
     ) -> Result<T, Problem> {
         let views = self.0.views.clone();
         let read = tokio::task::spawn_blocking(move || read(&views)).await.map_err(Problem::internal)?;
-        read.map_err(Problem::internal)
+        read.map_err(|why| match why {
+            ViewError::Behind { .. } => Problem::busy(format!("A view is behind the journal: {why}.")),
+            why => Problem::internal(why),
+        })
     }
 
     /// The settings in effect.

@@ -84,5 +84,8 @@ async fn ready(State(taking): State<Arc<Taking>>) -> (StatusCode, Json<Value>) {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "stopped", "why": why})));
     }
     let records: Vec<u64> = handles.iter().map(|handle| handle.position().0).collect();
-    (StatusCode::OK, Json(json!({"status": "ready", "record": records[0], "partition": 0, "records": records})))
+    (
+        StatusCode::OK,
+        Json(json!({"status": "ready", "record": records[0], "partition": 0, "records": records})),
+    )
 }

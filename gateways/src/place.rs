@@ -155,9 +155,7 @@ impl Place {
         makers: &[SnapshotMaker],
     ) -> Result<Taking> {
         let behind = |partition: u16| {
-            makers
-                .get(usize::from(partition))
-                .map(|maker| Box::new(maker.follower()) as Box<dyn Follower>)
+            makers.get(usize::from(partition)).map(|maker| Box::new(maker.follower()) as Box<dyn Follower>)
         };
         match self {
             Self::Own(journal) => {
@@ -266,9 +264,11 @@ impl Taking {
             let tell = Arc::clone(&tell);
             tokio::spawn(async move {
                 if let Ok(why) = one.wait_for(Option::is_some).await {
-                    tell.send_if_modified(|known| known.is_none() && {
-                        why.clone_into(known);
-                        true
+                    tell.send_if_modified(|known| {
+                        known.is_none() && {
+                            why.clone_into(known);
+                            true
+                        }
                     });
                 }
             });

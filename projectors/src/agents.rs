@@ -3,6 +3,8 @@
 
 use crate::{
     error::{Fault, ViewError},
+    name::ViewName,
+    partition::FIRST,
     projector::{Changes, Projector, Record},
     sealed::{SealedColumns, columns},
     views::{LIST_ROWS_MAX, Views},
@@ -11,7 +13,7 @@ use arena_journal::Texts;
 use arena_schema::{
     Event, LogTime,
     event::registry::{AgentRegistered, EndpointSet},
-    id::{AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle, Protocol, PublicSlug},
+    id::{AgentId, AgentKey, ChallengePolicy, ConnectionMethod, Handle, Partition, Protocol, PublicSlug},
 };
 use rusqlite::{Connection, Params, Row, Transaction, params};
 
@@ -195,21 +197,16 @@ impl Views {
         })
     }
 
-    /// The agents under these keys, in their order.
-    pub(crate) fn agents_of<const N: usize>(&self, keys: [AgentKey; N]) -> Result<[AgentRow; N], ViewError> {
-        let mut agents = Vec::with_capacity(N);
-        for key in keys {
-            agents.push(self.known_agent(key)?);
-        }
-        agents.try_into().map_err(|_| ViewError::Absent { view: NAME })
-    }
-
-    /// The agent under a key that another view names.
-    pub(crate) fn known_agent(&self, key: AgentKey) -> Result<AgentRow, ViewError> {
-        self.agent(key)?.ok_or_else(|| ViewError::View {
-            view: NAME,
-            action: "read",
-            why: Fault::Damaged(format!("the agent {key:?} is missing")),
+    /// The agent under a key that another view names, one of this partition. Those of partition 0 are never ahead of this one, so
+    /// there a missing agent is damage. Another partition's may be: it follows another journal.
+    pub(crate) fn known_agent(&self, named_in: Partition, agent: AgentKey) -> Result<AgentRow, ViewError> {
+        self.agent(agent)?.ok_or_else(|| match named_in {
+            FIRST => ViewError::View {
+                view: ViewName { name: NAME, partition: FIRST },
+                action: "read",
+                why: Fault::Damaged(format!("the agent {agent:?} is missing")),
+            },
+            partition => ViewError::Behind { partition, agent },
         })
     }
 

@@ -1,15 +1,19 @@
 //! The view of the ratings: Glicko-2 for each game, each rated match a rating period of its own for both, and nothing between two
 //! of them (CHOICES, *rating*). Void and unrated matches do not count, and nobody is rated against the house.
+//!
+//! It is folded from partition 0 alone. A match that is played in another partition counts when its result comes back, and so at
+//! that record's time: times of two partitions are never compared, and the order in which results come back is one for all.
 
 use crate::{
     error::{Fault, ViewError},
+    partition::FIRST,
     projector::{Changes, Projector, Record},
     views::{LIST_ROWS_MAX, Views},
 };
 use arena_engine::games::GameCode;
 use arena_schema::{
     Event, LogTime, Seat,
-    event::matches::{EndReason, MatchEnded, MatchOpened},
+    event::matches::{EndReason, MatchEnded, MatchOpened, MatchResult, MatchReturned, MatchSent},
     id::{AgentKey, Handle, MatchId, Protocol},
 };
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -47,6 +51,14 @@ CREATE TABLE open_matches (
     second_slot INTEGER NOT NULL,
     second_generation INTEGER NOT NULL,
     PRIMARY KEY (slot, generation)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE away_matches (
+    id BLOB NOT NULL PRIMARY KEY,
+    game INTEGER NOT NULL,
+    first_slot INTEGER NOT NULL,
+    first_generation INTEGER NOT NULL,
+    second_slot INTEGER NOT NULL,
+    second_generation INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE ratings (
     game INTEGER NOT NULL,
@@ -96,7 +108,7 @@ pub struct RatingRow {
     pub losses: u32,
     /// The last rated match.
     pub last_match: MatchId,
-    /// When that ended.
+    /// When that ended; where it was played in another partition, when its result came back.
     pub last_at: LogTime,
 }
 
@@ -109,7 +121,7 @@ impl Projector for Leaderboard {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn schema(&self) -> &'static str {
@@ -132,6 +144,8 @@ impl Projector for Leaderboard {
                 }
                 Event::MatchOpened(event) if event.rated => opened(rows, event)?,
                 Event::MatchEnded(event) => ended(rows, record, event)?,
+                Event::MatchSent(event) if event.rated => sent(rows, event)?,
+                Event::MatchReturned(event) => returned(rows, record, event)?,
                 _ => {}
             }
         }
@@ -164,17 +178,71 @@ fn ended(rows: &Transaction<'_>, record: &Record<'_>, event: &MatchEnded) -> Res
             "DELETE FROM open_matches WHERE slot = ?1 AND generation = ?2
              RETURNING id, game, first_slot, first_generation, second_slot, second_generation",
         )?
-        .query_row(params![event.key.slot, event.key.generation], |row| {
-            let key =
-                |at| Ok::<_, rusqlite::Error>(AgentKey { slot: row.get(at)?, generation: row.get(at + 1)? });
-            Ok((MatchId(row.get(0)?), row.get::<_, u16>(1)?, [key(2)?, key(4)?]))
-        })
+        .query_row(params![event.key.slot, event.key.generation], Rated::read)
         .optional()?;
     // An unrated match was never kept.
-    let Some((id, game, seats)) = open else { return Ok(()) };
-    if event.reason == EndReason::Void {
+    let Some(rated) = open else { return Ok(()) };
+    count(rows, record, &rated, MatchResult { winner: event.winner, reason: event.reason })
+}
+
+fn sent(rows: &Transaction<'_>, event: &MatchSent) -> Result<(), Fault> {
+    let [first, second] = event.seats;
+    rows.prepare_cached(
+        "INSERT INTO away_matches (id, game, first_slot, first_generation, second_slot, second_generation)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute(params![
+        event.id.0,
+        event.game.0,
+        first.slot,
+        first.generation,
+        second.slot,
+        second.generation
+    ])?;
+    Ok(())
+}
+
+fn returned(rows: &Transaction<'_>, record: &Record<'_>, event: &MatchReturned) -> Result<(), Fault> {
+    let away = rows
+        .prepare_cached(
+            "DELETE FROM away_matches WHERE id = ?1
+             RETURNING id, game, first_slot, first_generation, second_slot, second_generation",
+        )?
+        .query_row([event.id.0], Rated::read)
+        .optional()?;
+    // An unrated match was never kept, and one that could not be opened has no result.
+    match away.zip(event.result) {
+        Some((rated, result)) => count(rows, record, &rated, result),
+        None => Ok(()),
+    }
+}
+
+/// A rated match.
+struct Rated {
+    id: MatchId,
+    game: u16,
+    seats: [AgentKey; 2],
+}
+
+impl Rated {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let agent =
+            |at| Ok::<_, rusqlite::Error>(AgentKey { slot: row.get(at)?, generation: row.get(at + 1)? });
+        Ok(Self { id: MatchId(row.get(0)?), game: row.get(1)?, seats: [agent(2)?, agent(4)?] })
+    }
+}
+
+/// A rated match is over: a rating period for both, unless it is void.
+fn count(
+    rows: &Transaction<'_>,
+    record: &Record<'_>,
+    rated: &Rated,
+    result: MatchResult,
+) -> Result<(), Fault> {
+    if result.reason == EndReason::Void {
         return Ok(());
     }
+    let &Rated { id, game, seats } = rated;
     let mut players = Vec::with_capacity(2);
     for agent in seats {
         players.push(player(rows, game, agent)?);
@@ -184,14 +252,14 @@ fn ended(rows: &Transaction<'_>, record: &Record<'_>, event: &MatchEnded) -> Res
     if first.house || second.house {
         return Ok(());
     }
-    let outcome = match event.winner {
+    let outcome = match result.winner {
         Some(Seat::First) => Outcomes::WIN,
         Some(_) => Outcomes::LOSS,
         None => Outcomes::DRAW,
     };
     let (first_after, second_after) = glicko2(&first.rating, &second.rating, &outcome, &CONFIG);
     for (standing, after, seat) in [(first, first_after, Seat::First), (second, second_after, Seat::Second)] {
-        let [won, drawn, lost] = match event.winner {
+        let [won, drawn, lost] = match result.winner {
             Some(winner) => [winner == seat, false, winner != seat],
             None => [false, true, false],
         };
@@ -284,7 +352,7 @@ impl Views {
             Ok(ratings)
         })?;
         for rating in &mut ratings {
-            rating.name = self.known_agent(rating.agent)?.name;
+            rating.name = self.known_agent(FIRST, rating.agent)?.name;
         }
         Ok(ratings)
     }

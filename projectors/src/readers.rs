@@ -1,7 +1,10 @@
 //! The read side of one view: a few read-only connections, or the one connection of a view in memory. What never belongs here: a
 //! write.
 
-use crate::error::{Fault, ViewError};
+use crate::{
+    error::{Fault, ViewError},
+    name::ViewName,
+};
 use rusqlite::{Connection, OpenFlags};
 use std::{
     path::{Path, PathBuf},
@@ -13,7 +16,7 @@ const IDLE_CONNECTIONS_MAX: usize = 8;
 
 /// Reads a view; shared by all who read.
 pub(crate) struct Readers {
-    view: &'static str,
+    view: ViewName,
     place: Place,
 }
 
@@ -90,11 +93,11 @@ impl Pool {
 }
 
 impl Readers {
-    pub(crate) fn memory(view: &'static str, connection: Connection) -> Self {
+    pub(crate) fn memory(view: ViewName, connection: Connection) -> Self {
         Self { view, place: Place::Memory(Mutex::new(connection)) }
     }
 
-    pub(crate) fn file(view: &'static str, path: &Path) -> Self {
+    pub(crate) fn file(view: ViewName, path: &Path) -> Self {
         let pool = Pool { path: path.to_owned(), kept: Mutex::default(), given_back: Condvar::new() };
         Self { view, place: Place::File(RwLock::new(pool)) }
     }

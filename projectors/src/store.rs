@@ -2,15 +2,21 @@
 //! belongs here: what the rows mean.
 //!
 //! A file of another schema version, or one that is damaged, is built again beside it (`<name>.db.new`, with a checkpoint of its
-//! own, so that an interrupted build goes on) and exchanged by a rename when the journal's first live record is in it.
+//! own, so that an interrupted build goes on) and exchanged by a rename when the journal's first live record is in it. So is one
+//! that has another partition's records: the file's header says whose it has (`user_version`; 0 for partition 0, as in every file
+//! from before there were others).
 
 use crate::{
     error::{Fault, ViewError},
+    name::ViewName,
     projector::{Changes, Projector, Record},
     readers::Readers,
 };
 use arena_journal::{Followed, Mark};
-use arena_schema::{Hash, id::RecordNumber};
+use arena_schema::{
+    Hash,
+    id::{Partition, RecordNumber},
+};
 use rusqlite::{Connection, TransactionBehavior, params};
 use std::{
     ffi::OsString,
@@ -38,9 +44,21 @@ impl Checkpoint {
     const START: Self = Self { number: RecordNumber(0), hash: Hash::ZERO };
 }
 
+/// A projection of one partition's records.
+pub(crate) struct Projection {
+    pub(crate) partition: Partition,
+    pub(crate) projector: Box<dyn Projector>,
+}
+
+impl Projection {
+    pub(crate) fn name(&self) -> ViewName {
+        ViewName { name: self.projector.name(), partition: self.partition }
+    }
+}
+
 /// The write side of one view.
 pub(crate) struct Store {
-    projector: Box<dyn Projector>,
+    projection: Projection,
     /// None where the view is in memory: its one connection is the readers'.
     connection: Option<Connection>,
     readers: Arc<Readers>,
@@ -60,13 +78,13 @@ enum Found {
 }
 
 impl Store {
-    pub(crate) fn in_memory(projector: Box<dyn Projector>) -> Result<Self, ViewError> {
-        let view = projector.name();
+    pub(crate) fn in_memory(projection: Projection) -> Result<Self, ViewError> {
+        let view = projection.name();
         let connection = Connection::open_in_memory()
-            .and_then(|mut connection| create(&mut connection, projector.as_ref()).map(|()| connection))
+            .and_then(|mut connection| create(&mut connection, &projection).map(|()| connection))
             .map_err(|why| ViewError::View { view, action: "made", why: why.into() })?;
         Ok(Self {
-            projector,
+            projection,
             connection: None,
             readers: Arc::new(Readers::memory(view, connection)),
             checkpoint: Checkpoint::START,
@@ -76,49 +94,49 @@ impl Store {
         })
     }
 
-    pub(crate) fn in_folder(folder: &Path, projector: Box<dyn Projector>) -> Result<Self, ViewError> {
-        let view = projector.name();
-        let file = folder.join(format!("{view}.db"));
+    pub(crate) fn in_folder(folder: &Path, projection: Projection) -> Result<Self, ViewError> {
+        let view = projection.name();
+        let file = folder.join(format!("{}.db", view.name));
         let fresh = beside(&file, ".new");
         let mut remembered = Checkpoint::START;
         let mut rebuilding = false;
-        let (connection, checkpoint) = match find(&file, projector.as_ref()) {
+        let (connection, checkpoint) = match find(&file, &projection) {
             Found::Fits(connection, checkpoint) => {
                 remove_with_log(&fresh)?;
                 (connection, checkpoint)
             }
             Found::Nothing => {
                 // Where an exchange was cut short after the old file was gone, the new one takes its place now.
-                if let Found::Fits(connection, _) = find(&fresh, projector.as_ref()) {
+                if let Found::Fits(connection, _) = find(&fresh, &projection) {
                     put_in_place(connection, &fresh, &file, view)?;
                 } else {
                     remove_with_log(&fresh)?;
                 }
                 remove_log(&file)?;
-                open_or_make(&file, projector.as_ref())?
+                open_or_make(&file, &projection)?
             }
             found => {
                 match found {
                     Found::OtherVersion(version, checkpoint) => {
                         remembered = checkpoint;
                         tracing::info!(
-                            view,
+                            %view,
                             found = version,
-                            wanted = projector.version(),
+                            wanted = projection.projector.version(),
                             "the view is of another version: building it again"
                         );
                     }
                     Found::Unreadable(why) => {
-                        tracing::warn!(view, file = %file.display(), why, "the view cannot be read: building it again");
+                        tracing::warn!(%view, file = %file.display(), why, "the view cannot be read: building it again");
                     }
                     Found::Nothing | Found::Fits(..) => {}
                 }
                 rebuilding = true;
-                match find(&fresh, projector.as_ref()) {
+                match find(&fresh, &projection) {
                     Found::Fits(connection, checkpoint) => (connection, checkpoint),
                     _ => {
                         remove_with_log(&fresh)?;
-                        open_or_make(&fresh, projector.as_ref())?
+                        open_or_make(&fresh, &projection)?
                     }
                 }
             }
@@ -129,7 +147,7 @@ impl Store {
         let at = if rebuilding { &fresh } else { &file };
         let readers = Arc::new(Readers::file(view, at));
         Ok(Self {
-            projector,
+            projection,
             connection: Some(connection),
             readers,
             checkpoint,
@@ -139,8 +157,8 @@ impl Store {
         })
     }
 
-    pub(crate) fn view(&self) -> &'static str {
-        self.projector.name()
+    pub(crate) fn view(&self) -> ViewName {
+        self.projection.name()
     }
 
     pub(crate) fn readers(&self) -> Arc<Readers> {
@@ -170,10 +188,10 @@ impl Store {
         changes: &mut Changes,
     ) -> Result<(), ViewError> {
         let readers = Arc::clone(&self.readers);
-        let (projector, from) = (self.projector.as_mut(), self.checkpoint);
+        let (projection, from) = (&mut self.projection, self.checkpoint);
         self.checkpoint = match (&mut self.connection, readers.shared()) {
-            (Some(connection), _) => write(connection, projector, from, group, changes),
-            (None, Some(mut connection)) => write(&mut connection, projector, from, group, changes),
+            (Some(connection), _) => write(connection, projection, from, group, changes),
+            (None, Some(mut connection)) => write(&mut connection, projection, from, group, changes),
             (None, None) => Err(ViewError::Stopped("its file was not opened again".to_owned())),
         }?;
         if self.rebuilding && group.iter().any(|record| record.live) {
@@ -186,27 +204,27 @@ impl Store {
         let Some(connection) = self.connection.take() else { return Ok(()) };
         let (view, file) = (self.view(), self.file.clone());
         let fresh = beside(&file, ".new");
-        let projector = self.projector.as_ref();
+        let projection = &self.projection;
         let opened = self.readers.exchange(|| {
             put_in_place(connection, &fresh, &file, view)?;
-            let (connection, _) = open_or_make(&file, projector)?;
+            let (connection, _) = open_or_make(&file, projection)?;
             Ok((file.clone(), connection))
         })?;
         self.connection = opened;
         self.rebuilding = false;
-        tracing::info!(view, record = self.checkpoint.number.0, "the view was built again");
+        tracing::info!(%view, record = self.checkpoint.number.0, "the view was built again");
         Ok(())
     }
 }
 
 fn write(
     connection: &mut Connection,
-    projector: &mut dyn Projector,
+    projection: &mut Projection,
     from: Checkpoint,
     group: &[Arc<Followed>],
     changes: &mut Changes,
 ) -> Result<Checkpoint, ViewError> {
-    let view = projector.name();
+    let view = projection.name();
     let fail = |why: Fault| ViewError::View { view, action: "written", why };
     let rows = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -214,6 +232,10 @@ fn write(
     let mut at = from;
     for followed in group {
         let header = &followed.header;
+        if header.partition != projection.partition {
+            let (record, found) = (header.number, header.partition);
+            return Err(ViewError::Foreign { view, record, found });
+        }
         if header.number <= at.number {
             continue;
         }
@@ -224,7 +246,7 @@ fn write(
             let (expected, found) = (at.hash, header.previous);
             return Err(ViewError::Chain { view, record: header.number, expected, found });
         }
-        projector.project(&rows, &Record::new(followed), changes).map_err(fail)?;
+        projection.projector.project(&rows, &Record::new(followed), changes).map_err(fail)?;
         at = Checkpoint { number: header.number, hash: followed.hash };
     }
     rows.prepare_cached("UPDATE checkpoint SET record = ?1, hash = ?2")
@@ -235,7 +257,7 @@ fn write(
 }
 
 /// Looks at a file without changing what it holds.
-fn find(file: &Path, projector: &dyn Projector) -> Found {
+fn find(file: &Path, projection: &Projection) -> Found {
     match fs::exists(file) {
         Ok(true) => {}
         Ok(false) => return Found::Nothing,
@@ -247,6 +269,10 @@ fn find(file: &Path, projector: &dyn Projector) -> Found {
         if application != APPLICATION_ID {
             return Err(Fault::Damaged("it is no view".to_owned()));
         }
+        let partition: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if partition != i64::from(projection.partition.0) {
+            return Err(Fault::Damaged(format!("it is a view of partition {partition}")));
+        }
         let verdict: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
             return Err(Fault::Damaged(verdict));
@@ -255,6 +281,7 @@ fn find(file: &Path, projector: &dyn Projector) -> Found {
             connection.query_row("SELECT projector, version, record, hash FROM checkpoint", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })?;
+        let projector = projection.projector.as_ref();
         if name != projector.name() {
             return Err(Fault::Damaged(format!("it is the view {name}")));
         }
@@ -268,14 +295,14 @@ fn find(file: &Path, projector: &dyn Projector) -> Found {
     look().unwrap_or_else(|why| Found::Unreadable(why.to_string()))
 }
 
-fn open_or_make(file: &Path, projector: &dyn Projector) -> Result<(Connection, Checkpoint), ViewError> {
-    let fail = |why| ViewError::View { view: projector.name(), action: "made", why };
-    match find(file, projector) {
+fn open_or_make(file: &Path, projection: &Projection) -> Result<(Connection, Checkpoint), ViewError> {
+    let fail = |why| ViewError::View { view: projection.name(), action: "made", why };
+    match find(file, projection) {
         Found::Fits(connection, checkpoint) => Ok((connection, checkpoint)),
         Found::Nothing => {
             let make = || -> rusqlite::Result<Connection> {
                 let mut connection = connect(file)?;
-                create(&mut connection, projector)?;
+                create(&mut connection, projection)?;
                 Ok(connection)
             };
             make().map(|connection| (connection, Checkpoint::START)).map_err(|why| fail(why.into()))
@@ -295,9 +322,12 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn create(connection: &mut Connection, projector: &dyn Projector) -> rusqlite::Result<()> {
+fn create(connection: &mut Connection, projection: &Projection) -> rusqlite::Result<()> {
     let rows = connection.transaction()?;
-    rows.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; {CHECKPOINT_SCHEMA}"))?;
+    let Projection { partition: Partition(partition), projector } = projection;
+    rows.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {partition}; {CHECKPOINT_SCHEMA}"
+    ))?;
     rows.execute_batch(projector.schema())?;
     rows.execute(
         "INSERT INTO checkpoint (projector, version, record, hash) VALUES (?1, ?2, 0, ?3)",
@@ -307,7 +337,7 @@ fn create(connection: &mut Connection, projector: &dyn Projector) -> rusqlite::R
 }
 
 /// Closes a view that is whole in its own file, and gives it the place of another.
-fn put_in_place(connection: Connection, from: &Path, to: &Path, view: &'static str) -> Result<(), ViewError> {
+fn put_in_place(connection: Connection, from: &Path, to: &Path, view: ViewName) -> Result<(), ViewError> {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         .and_then(|()| connection.close().map_err(|(_, why)| why))

@@ -1,5 +1,5 @@
-//! The thread that writes the views: takes what queued, one transaction a view, then says how far they are. What never belongs
-//! here: a read.
+//! The thread that writes one partition's views: takes what queued, one transaction a view, then says how far they are. What never
+//! belongs here: a read.
 
 use crate::{error::ViewError, projector::Changes, store::Store};
 use arena_journal::{Followed, Follower, Mark};

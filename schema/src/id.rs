@@ -5,7 +5,7 @@ use crate::codec::{wire_bytes, wire_enum};
 use serde::{Deserialize, Serialize};
 
 /// Where a thing lives, chosen at its birth and written into its id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Partition(pub u16);
 
 /// A record's place in its partition's journal, from 1, without gaps.

@@ -90,7 +90,7 @@ fn check_goes_on(data: &Path, last: RecordNumber) -> Result<()> {
             data.display()
         );
     }
-    if let Some(mark) = arena_projectors::marks(data).into_iter().find(|mark| mark.number < last) {
+    if let Some(mark) = arena_projectors::marks(data, FIRST).into_iter().find(|mark| mark.number < last) {
         bail!(
             "nothing was removed: {} has only come to record {} and needs those behind it; start the arena once, so that \
              it catches up, and repeat this",

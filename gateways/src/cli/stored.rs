@@ -145,7 +145,7 @@ impl Stored {
     /// What is remembered of it beside it.
     pub(super) fn marks(&self) -> Vec<Mark> {
         match &self.place {
-            Place::Files { data, .. } => arena_projectors::marks(data),
+            Place::Files { data, .. } => arena_projectors::marks(data, FIRST),
             Place::Nats { .. } => Vec::new(),
         }
     }

@@ -55,7 +55,7 @@ impl Lanes {
     fn ready(&mut self, lane: Lane, turn: Due) {
         match lane {
             Lane::Agent(_) => self.ready_agents.push_back((lane, turn)),
-            Lane::House(_) => self.ready_house.push_back((lane, turn)),
+            Lane::House(..) => self.ready_house.push_back((lane, turn)),
         }
     }
 
@@ -80,7 +80,7 @@ impl Lanes {
     pub(super) fn done(&mut self, lane: Lane) {
         let asked = match lane {
             Lane::Agent(_) => &mut self.agents_asked,
-            Lane::House(_) => &mut self.house_asked,
+            Lane::House(..) => &mut self.house_asked,
         };
         *asked = asked.saturating_sub(1);
         match self.busy.get_mut(&lane).and_then(VecDeque::pop_front) {

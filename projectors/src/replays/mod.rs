@@ -2,7 +2,9 @@
 //! (a rating), or the position itself, which is folded from the moves at the read.
 
 mod fold;
+mod lists;
 mod read;
+mod rows;
 mod shape;
 
 pub use shape::{

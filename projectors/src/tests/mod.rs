@@ -1,6 +1,7 @@
 //! Tests of the views behind a real sequencer: an arena whose commands are submitted, whose files can be broken, and that can be
 //! started again.
 
+mod partitions;
 mod play;
 mod ratings;
 mod rebuild;
@@ -66,11 +67,11 @@ impl World {
     }
 
     fn start(&self) -> Arena {
-        self.try_start_with(projectors()).unwrap()
+        self.try_start_with(projectors(Partition(0))).unwrap()
     }
 
     fn try_start(&self) -> Result<Arena, StartError> {
-        self.try_start_with(projectors())
+        self.try_start_with(projectors(Partition(0)))
     }
 
     fn try_start_with(&self, projectors: Vec<Box<dyn Projector>>) -> Result<Arena, StartError> {
@@ -79,12 +80,12 @@ impl World {
 
     fn try_start_at(&self, at: &ViewsAt, projectors: Vec<Box<dyn Projector>>) -> Result<Arena, StartError> {
         let journal = SqliteJournal::open(&self.journal()).unwrap();
-        let (views, followers) = Views::open_with(at, self.texts.clone(), projectors).unwrap();
+        let (views, mut followers) = Views::open_with(at, self.texts.clone(), vec![projectors]).unwrap();
         let options = StartOptions {
             partition: Partition(0),
             clock: Clock::Still(self.clock.clone()),
             incarnation: Incarnation(random()),
-            followers,
+            followers: followers.remove(0),
         };
         let sequencer = Sequencer::start(Box::new(journal), options)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
@@ -153,7 +154,7 @@ impl Arena {
     /// Until the views have all that was answered so far.
     fn settle(&self) {
         let position = self.sequencer.handle().position();
-        self.runtime.block_on(self.views.wait_for(position, PATIENCE)).unwrap();
+        self.runtime.block_on(self.views.wait_for(Partition(0), position, PATIENCE)).unwrap();
     }
 
     fn register(&self, handle: &str, protocol: Protocol) -> AgentKey {

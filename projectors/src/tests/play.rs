@@ -120,10 +120,12 @@ fn events_are_read_on_from_the_last_one_seen() {
     for n in 0..=4 {
         assert_eq!(arena.views.events_after(&id, n, None).unwrap().unwrap(), whole[n as usize..]);
     }
-    let nobody = MatchId([9; 16]);
-    assert_eq!(arena.views.events_after(&nobody, 0, None).unwrap(), None);
-    assert_eq!(arena.views.replay(&nobody, None).unwrap(), None);
-    assert_eq!(arena.views.match_summary(&nobody).unwrap(), None);
+    for partition in [0, 1, u16::MAX] {
+        let nobody = MatchId::from_random(Partition(partition), [9; 14]);
+        assert_eq!(arena.views.events_after(&nobody, 0, None).unwrap(), None);
+        assert_eq!(arena.views.replay(&nobody, None).unwrap(), None);
+        assert_eq!(arena.views.match_summary(&nobody).unwrap(), None);
+    }
     arena.stop();
 }
 
@@ -218,7 +220,7 @@ fn agents_are_found_by_every_name_and_follow_their_endpoint() {
 #[test]
 fn views_in_memory_read_the_same() {
     let world = World::new();
-    let arena = world.try_start_at(&ViewsAt::Memory, projectors()).unwrap();
+    let arena = world.try_start_at(&ViewsAt::Memory, projectors(Partition(0))).unwrap();
     let (id, key) = arena.open(pair(&arena), true);
     arena.play(key, "d");
     arena.forfeit(key);

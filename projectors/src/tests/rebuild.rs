@@ -6,7 +6,7 @@ use arena_engine::games::GameCode as Game;
 use arena_journal::{Followed, Follower, StartError};
 use arena_schema::{
     command::matches::StrikeCause,
-    id::{MatchId, Protocol, RecordNumber},
+    id::{MatchId, Partition, Protocol, RecordNumber},
 };
 use rusqlite::{Connection, Transaction, params};
 use std::{fs, sync::Arc};
@@ -149,7 +149,7 @@ impl Projector for Next {
 }
 
 fn next_version() -> Vec<Box<dyn Projector>> {
-    projectors()
+    projectors(Partition(0))
         .into_iter()
         .map(|projector| match projector.name() {
             "agents" => Box::new(Next(projector)) as Box<dyn Projector>,
@@ -184,7 +184,11 @@ fn a_rebuild_that_was_interrupted_goes_on_where_it_was() {
     let half = RecordNumber(9);
     let records = followed(&world);
     let at = ViewsAt::Data(world.data.path().to_owned());
-    let open = || Views::open_with(&at, world.texts.clone(), next_version()).unwrap();
+    let open = || {
+        let (views, mut followers) =
+            Views::open_with(&at, world.texts.clone(), vec![next_version()]).unwrap();
+        (views, followers.remove(0))
+    };
     let (views, mut followers) = open();
     for record in records.iter().filter(|record| record.header.number <= half) {
         for follower in &mut followers {
@@ -230,7 +234,7 @@ fn followed(world: &World) -> Vec<Arc<Followed>> {
     fs::copy(world.journal(), copy.journal()).unwrap();
     let journal = arena_journal::SqliteJournal::open(&copy.journal()).unwrap();
     let options = arena_journal::StartOptions {
-        partition: arena_schema::id::Partition(0),
+        partition: Partition(0),
         clock: arena_journal::Clock::Still(world.clock.clone()),
         incarnation: arena_schema::id::Incarnation([5; 16]),
         followers: vec![Box::new(Keep(Arc::clone(&kept)))],
@@ -243,7 +247,11 @@ fn followed(world: &World) -> Vec<Arc<Followed>> {
 fn a_record_that_is_not_the_next_one_is_refused_and_leaves_nothing() {
     let (world, _) = lived();
     let records = followed(&world);
-    let (views, mut followers) = Views::open(&ViewsAt::Memory, world.texts.clone()).unwrap();
+    let in_memory = || {
+        let (views, mut followers) = Views::open(&ViewsAt::Memory, world.texts.clone(), 1).unwrap();
+        (views, followers.remove(0))
+    };
+    let (views, mut followers) = in_memory();
     followers[1].follow(&records[0]).unwrap();
     followers[1].follow(&records[2]).unwrap();
     // The thread has ended, or is about to.
@@ -258,7 +266,7 @@ fn a_record_that_is_not_the_next_one_is_refused_and_leaves_nothing() {
     assert!(refused.contains("record 3"), "{refused}");
     assert!(views.close().is_err());
 
-    let (views, mut followers) = Views::open(&ViewsAt::Memory, world.texts.clone()).unwrap();
+    let (views, mut followers) = in_memory();
     let mut foreign = Followed::clone(&records[1]);
     foreign.header.previous = arena_schema::Hash([7; 32]);
     followers[0].follow(&records[0]).unwrap();
@@ -326,7 +334,8 @@ fn a_view_whose_rows_contradict_the_records_stops_the_sequencer_with_the_reason(
     meddler.execute("DELETE FROM matches WHERE id = ?1", params![id.0]).unwrap();
     arena.play(key, "d");
     let position = arena.sequencer.handle().position();
-    let behind = arena.runtime.block_on(arena.views.wait_for(position, super::PATIENCE)).unwrap_err();
+    let behind =
+        arena.runtime.block_on(arena.views.wait_for(Partition(0), position, super::PATIENCE)).unwrap_err();
     assert!(behind.to_string().contains("replays"), "{behind}");
     // The next record finds the views gone.
     let mut stopped = arena.sequencer.handle().stopped();

@@ -16,13 +16,13 @@ use std::fs;
 const VIEWS: [&str; 3] = ["agents", "replays", "leaderboard"];
 
 fn start_from(world: &World) -> Arena {
-    let (views, followers) =
-        Views::open(&ViewsAt::Data(world.data.path().to_owned()), world.texts.clone()).unwrap();
+    let (views, mut followers) =
+        Views::open(&ViewsAt::Data(world.data.path().to_owned()), world.texts.clone(), 1).unwrap();
     let options = StartOptions {
         partition: Partition(0),
         clock: Clock::Still(world.clock.clone()),
         incarnation: Incarnation(random()),
-        followers,
+        followers: followers.remove(0),
     };
     let journal = SqliteJournal::open(&world.journal()).unwrap();
     let store = FolderSnapshots::in_data(world.data.path());

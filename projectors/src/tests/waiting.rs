@@ -1,8 +1,8 @@
 //! Waiting for a record, and being told of what changed.
 
 use super::{PATIENCE, World};
-use crate::{ViewError, ViewsBehind, projectors};
-use arena_schema::id::{Protocol, RecordNumber};
+use crate::{ViewError, ViewName, ViewsBehind, projectors};
+use arena_schema::id::{Partition, Protocol, RecordNumber};
 use std::time::Duration;
 
 #[test]
@@ -11,16 +11,19 @@ fn who_waits_for_a_record_is_let_on_when_every_view_has_it() {
     let arena = world.start();
     arena.register("left", Protocol::AgentArena);
     let position = arena.sequencer.handle().position();
-    arena.runtime.block_on(arena.views.wait_for(position, PATIENCE)).unwrap();
-    assert!(arena.views.checkpoint() >= position);
+    arena.runtime.block_on(arena.views.wait_for(Partition(0), position, PATIENCE)).unwrap();
+    assert!(arena.views.checkpoint(Partition(0)) >= position);
     let far = RecordNumber(1_000_000);
-    let late = arena.runtime.block_on(arena.views.wait_for(far, Duration::from_millis(1))).unwrap_err();
-    assert_eq!(late, ViewsBehind::Late { wanted: far, reached: position });
+    let late = arena
+        .runtime
+        .block_on(arena.views.wait_for(Partition(0), far, Duration::from_millis(1)))
+        .unwrap_err();
+    assert_eq!(late, ViewsBehind::Late { partition: Partition(0), wanted: far, reached: position });
     let views = arena.stop();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let stopped = runtime.block_on(views.wait_for(far, PATIENCE)).unwrap_err();
+    let stopped = runtime.block_on(views.wait_for(Partition(0), far, PATIENCE)).unwrap_err();
     assert!(matches!(stopped, ViewsBehind::Stopped { .. }), "{stopped}");
-    runtime.block_on(views.wait_for(position, PATIENCE)).unwrap();
+    runtime.block_on(views.wait_for(Partition(0), position, PATIENCE)).unwrap();
 }
 
 #[test]
@@ -78,7 +81,10 @@ fn closing_the_views_under_a_running_sequencer_stops_it_with_that_reason() {
 #[test]
 fn a_read_of_a_view_that_is_not_there_says_so() {
     let world = World::new();
-    let arena = world.try_start_with(projectors().into_iter().take(1).collect()).unwrap();
-    assert!(matches!(arena.views.recent_matches(1), Err(ViewError::Absent { view: "replays" })));
+    let arena = world.try_start_with(projectors(Partition(0)).into_iter().take(1).collect()).unwrap();
+    let view = ViewName { name: "replays", partition: Partition(0) };
+    assert!(
+        matches!(arena.views.recent_matches(1), Err(ViewError::Absent { view: absent }) if absent == view)
+    );
     arena.stop();
 }

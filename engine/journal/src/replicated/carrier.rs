@@ -264,7 +264,7 @@ impl Carrier {
                 let _ = tokio::time::timeout(REQUEST_WAIT, seen).await;
             }
             Some(Reply::Refused { why }) => {
-                tracing::error!(why, to = to.0, "a leader refuses another partition's entries")
+                tracing::error!(why, to = to.0, "a leader refuses another partition's entries");
             }
             // Nobody leads there now, or it has no room.
             _ => {}

@@ -96,8 +96,8 @@ impl Peers {
     /// # Errors
     /// Which not, and what to do about it, in words.
     pub(super) fn check_opened(&self, first: &State) -> Result<(), String> {
-        let opened = first.outbox().partitions().filter(|_| first.partition() == Partition(0));
-        opened.map(|partition| self.check(partition)).collect()
+        let mut opened = first.outbox().partitions().filter(|_| first.partition() == Partition(0));
+        opened.try_for_each(|partition| self.check(partition))
     }
 
     fn check(&self, opened: Partition) -> Result<(), String> {

@@ -69,17 +69,17 @@ impl Bench {
     }
 
     fn gateway(&self, data: &Path, partitions: u16) -> Process {
-        self.process(data, partitions, false, Some(Gateway::new(FIRST)))
+        self.process(data, partitions, false, Some(&Gateway::new(FIRST)))
     }
 
-    fn process(&self, data: &Path, partitions: u16, may_lead: bool, gateway: Option<Gateway>) -> Process {
+    fn process(&self, data: &Path, partitions: u16, may_lead: bool, gateway: Option<&Gateway>) -> Process {
         let peers = Peers::of(partitions);
         // The others first, so that they hear of the gateway's announcement.
         let mut nodes: Vec<Node> = (0..partitions)
             .rev()
             .map(|partition| {
                 let options = self.options(data, partition, &peers);
-                Node::start(NodeOptions { may_lead, gateway: gateway.clone(), ..options }).unwrap()
+                Node::start(NodeOptions { may_lead, gateway: gateway.cloned(), ..options }).unwrap()
             })
             .collect();
         nodes.reverse();
