@@ -34,6 +34,9 @@ async fn matches_of_all_partitions_end_and_count_although_an_engine_and_a_gatewa
     let busy = agents.memory().count + 100;
     agents.until_asked(busy).await;
     one.kill();
+    // The engine that was killed comes back from its own folder, and the other goes.
+    let back = site.serve("e1", "engine");
+    engine.kill();
     // What it had sent may still be on its way to the agent.
     let gone = Instant::now() + Duration::from_secs(1);
     finished(&two, &ids).await;
@@ -70,7 +73,7 @@ async fn matches_of_all_partitions_end_and_count_although_an_engine_and_a_gatewa
     }
     finished(&third, &ids[..20]).await;
     third.stop();
-    stop_all(two, vec![engine]);
+    stop_all(two, vec![back]);
     let mut played = Vec::new();
     for partition in 0..PARTITIONS {
         let records = site.judge_of(Partition(partition));

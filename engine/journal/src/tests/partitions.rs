@@ -6,8 +6,9 @@ use crate::{
     jetstream::{JetStreamJournal, Nats, NatsOptions},
     journal::Journal,
     nats_servers::{NatsServers, NatsSetup, left_out},
-    replicated::{Gateway, Node, NodeOptions, Peers},
+    replicated::{Gateway, Node, NodeOptions, Peers, mirror_in},
     testing::{Dice, agent_key, register, submit_move},
+    tests::publisher::{assert_same, folded_of, published_in},
 };
 use arena_engine::{RULES_PARTITIONS, State};
 use arena_schema::{
@@ -261,8 +262,15 @@ fn matches_are_played_where_their_ids_say_whichever_processes_come_and_go() {
         assert_eq!(engine.ended(), None);
         engine.stop();
     }
-    for partition in 0..PARTITIONS {
-        bench.audit(partition);
+    for partition in (0..PARTITIONS).map(Partition) {
+        bench.audit(partition.0);
+        // Whoever stopped last has all of it, and has told all of it.
+        let copies = folders.iter().map(|folder| mirror_in(folder.path(), partition));
+        let told = copies.filter(|copy| copy.is_file()).map(|copy| folded_of(partition, &copy));
+        let longest = told.max_by_key(Vec::len).unwrap();
+        let published = assert_same(&longest, published_in(partition, &bench.nats(), &bench.runtime));
+        let ended = published.iter().filter(|(subject, _)| subject.contains(".match_ended.")).count();
+        assert_eq!(ended, 30, "each partition tells of its own matches");
     }
 }
 

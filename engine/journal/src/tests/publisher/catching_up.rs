@@ -87,7 +87,7 @@ fn check_with_snapshot(snapshot: &State, stored: usize, lacks_until: i64) {
     let copy = super::copied(&data, 400);
     let expected = super::folded_file(&copy.mirror_at);
     let mut events = Vec::new();
-    super::each_event(&copy.mirror_at, |event| events.push(event));
+    super::each_event(PARTITION, &copy.mirror_at, |event| events.push(event));
     let sql = rusqlite::Connection::open(&copy.mirror_at).unwrap();
     sql.execute("DELETE FROM records WHERE number <= ?1", [lacks_until]).unwrap();
     let nats = bench.connect();

@@ -18,21 +18,23 @@ use arena_engine::{Reduction, State, reduce};
 use arena_schema::{
     Command, Event,
     command::matches::TurnRef,
-    id::RecordNumber,
+    id::{Partition, RecordNumber},
     public::PublicEvent,
     record::{EncodedRecord, RecordView},
+    subject,
 };
 use std::{
     path::Path,
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const STREAM: &str = "ARENA_EVENTS_0";
 
 /// A subject and what was published there.
-type Told = Vec<(String, String)>;
+pub(super) type Told = Vec<(String, String)>;
 
 fn options(nats: Nats, data: &Path) -> NodeOptions {
     NodeOptions {
@@ -119,13 +121,18 @@ fn folded(data: &Path) -> Told {
 }
 
 fn folded_file(path: &Path) -> Told {
+    folded_of(PARTITION, path)
+}
+
+/// The same of any partition's records.
+pub(super) fn folded_of(partition: Partition, path: &Path) -> Told {
     let mut told = Told::new();
-    each_event(path, |event| told.push((event.subject, event.json)));
+    each_event(partition, path, |event| told.push((event.subject, event.json)));
     told
 }
 
-fn each_event(path: &Path, mut take: impl FnMut(PublicEvent)) {
-    let (mut state, mut reduction) = (State::new(PARTITION), Reduction::default());
+fn each_event(partition: Partition, path: &Path, mut take: impl FnMut(PublicEvent)) {
+    let (mut state, mut reduction) = (State::new(partition), Reduction::default());
     let mut fold = PublicEvents::after(&state);
     SqliteJournal::open_reader(path)
         .unwrap()
@@ -144,7 +151,7 @@ fn fold(records: &[(EncodedRecord, Vec<SealedText>)]) -> Vec<PublicEvent> {
     let path = data.path().join("records.db");
     append_all(&mut SqliteJournal::open(&path).unwrap(), records);
     let mut events = Vec::new();
-    each_event(&path, |event| events.push(event));
+    each_event(PARTITION, &path, |event| events.push(event));
     events
 }
 
@@ -161,8 +168,13 @@ fn published(bench: &Bench) -> Told {
 }
 
 fn published_seen_by(nats: &Nats, bench: &Bench) -> Told {
-    bench.runtime.block_on(async {
-        let mut stream = nats.jetstream().get_stream(STREAM).await.unwrap();
+    published_in(PARTITION, nats, &bench.runtime)
+}
+
+/// The same of any partition's stream.
+pub(super) fn published_in(partition: Partition, nats: &Nats, runtime: &Runtime) -> Told {
+    runtime.block_on(async {
+        let mut stream = nats.jetstream().get_stream(subject::events_stream(partition)).await.unwrap();
         let state = stream.info().await.unwrap().state.clone();
         let mut told = Told::new();
         for sequence in 1..=state.last_sequence {
@@ -213,7 +225,7 @@ fn assert_told(bench: &Bench, data: &Path) -> Told {
 }
 
 #[track_caller]
-fn assert_same(expected: &Told, found: Told) -> Told {
+pub(super) fn assert_same(expected: &Told, found: Told) -> Told {
     if let Some(at) = expected.iter().zip(&found).position(|(one, other)| one != other) {
         panic!("message {} is {:?}, and should be {:?}", at + 1, found[at], expected[at]);
     }

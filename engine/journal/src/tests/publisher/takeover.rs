@@ -147,7 +147,7 @@ fn who_expects_another_end_of_the_stream_is_refused() {
     let data = TempDir::new().unwrap();
     let copy = super::copied(&data, 60);
     let mut row = Vec::new();
-    super::each_event(&copy.mirror_at, |event| row.push(event));
+    super::each_event(PARTITION, &copy.mirror_at, |event| row.push(event));
     let nats = [bench.connect(), bench.connect()];
     bench.runtime.block_on(async {
         let mut one = EventStream::open(&nats[0], PARTITION).await.unwrap();
@@ -176,7 +176,7 @@ fn an_event_with_an_id_that_was_used_before_is_stored_all_the_same() {
     let bench = Bench::one();
     let data = TempDir::new().unwrap();
     let mut row = Vec::new();
-    super::each_event(&super::copied(&data, 20).mirror_at, |event| row.push(event));
+    super::each_event(PARTITION, &super::copied(&data, 20).mirror_at, |event| row.push(event));
     row[5].id = row[2].id;
     let nats = bench.connect();
     bench.runtime.block_on(async {
