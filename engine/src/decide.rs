@@ -176,8 +176,10 @@ pub fn refusal(
 fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Result<(), Rejection> {
     if context.view.kind == SUBMIT_MOVE {
         // Most commands are moves, and a body of one kind is moved about less than one of any.
-        let command = codec::decode(SUBMIT_MOVE, context.view.body).map_err(|_| Rejection::Malformed)?;
-        return matches::submit_move::decide(state, context, &command, out);
+        return match codec::decode(SUBMIT_MOVE, context.view.body) {
+            Ok(command) => matches::submit_move::decide(state, context, &command, out),
+            Err(_) => Err(Rejection::Malformed),
+        };
     }
     let command = command_of(state, context)?;
     let head = &context.view.head;
