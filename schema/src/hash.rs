@@ -97,6 +97,17 @@ mod tests {
     }
 
     #[test]
+    fn its_value_is_frozen_for_bodies_of_every_length() {
+        let body: Vec<u8> = (1..=70).collect();
+        let digests: Vec<u8> =
+            (0..=body.len()).flat_map(|length| BodyDigest::of(0x0302, &body[..length]).0).collect();
+        assert_eq!(
+            Hash::of(&digests).to_string(),
+            "bebb66cd6f9658a158a39181c72cfcf8cd488d73d9bb06ddaae1ed7d57427657"
+        );
+    }
+
+    #[test]
     fn a_million_bodies_that_differ_little_have_a_million_digests() {
         let mut seen = std::collections::BTreeSet::new();
         for number in 0..1_000_000u32 {
