@@ -53,6 +53,12 @@ impl Context<'_> {
     }
 }
 
+/// Appends an event that is made only where it stays: nearly every command of a journal appends three, and each is large.
+#[inline]
+pub(crate) fn emit<E: Into<Event>>(out: &mut Vec<Event>, event: impl FnOnce() -> E) {
+    out.extend(std::iter::once_with(|| event().into()));
+}
+
 /// Decides one command and appends its events, at least one unless it was a `Tick`. The state is not changed.
 pub fn decide(state: &State, context: &Context<'_>, out: &mut Vec<Event>) {
     let head = &context.view.head;
@@ -68,7 +74,7 @@ pub fn decide(state: &State, context: &Context<'_>, out: &mut Vec<Event>) {
             out.push(rejection.into());
             return;
         }
-        out.push(NumberSeen { producer: head.producer, number: head.number, digest }.into());
+        emit(out, || NumberSeen { producer: head.producer, number: head.number, digest });
     }
     if let Some(second) = &head.second_key
         && let Err(rejection) = state.second_keys.admit(second)
@@ -176,8 +182,10 @@ pub fn refusal(
 fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Result<(), Rejection> {
     if context.view.kind == SUBMIT_MOVE {
         // Most commands are moves, and a body of one kind is moved about less than one of any.
-        let command = codec::decode(SUBMIT_MOVE, context.view.body).map_err(|_| Rejection::Malformed)?;
-        return matches::submit_move::decide(state, context, &command, out);
+        return match codec::decode(SUBMIT_MOVE, context.view.body) {
+            Ok(command) => matches::submit_move::decide(state, context, &command, out),
+            Err(_) => Err(Rejection::Malformed),
+        };
     }
     let command = command_of(state, context)?;
     let head = &context.view.head;

@@ -51,20 +51,22 @@ impl BodyDigest {
             let product = u128::from(a) * u128::from(b);
             (product as u64) ^ ((product >> 64) as u64)
         };
-        let mix = |lanes: [u64; 2], chunk: &[u8; 16]| {
-            let whole = u128::from_le_bytes(*chunk);
+        let mix = |lanes: [u64; 2], whole: u128| {
             let (low, high) = (whole as u64, (whole >> 64) as u64);
             [fold(lanes[0] ^ low, high ^ K[2]), fold(lanes[1] ^ high, low ^ K[3])]
         };
         let mut lanes = [K[0] ^ body.len() as u64, K[1] ^ u64::from(kind)];
         let (chunks, rest) = body.as_chunks::<16>();
         for chunk in chunks {
-            lanes = mix(lanes, chunk);
+            lanes = mix(lanes, u128::from_le_bytes(*chunk));
         }
         if !rest.is_empty() {
-            let mut padded = [0; 16];
-            padded[..rest.len()].copy_from_slice(rest);
-            lanes = mix(lanes, &padded);
+            let padded = match body.last_chunk::<16>() {
+                // The rest are the last of these bytes; the shift drops those before it.
+                Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
+                None => rest.iter().rev().fold(0, |whole, &byte| whole << 8 | u128::from(byte)),
+            };
+            lanes = mix(lanes, padded);
         }
         let mut digest = [0; 16];
         digest[..8].copy_from_slice(&fold(lanes[0] ^ K[1], lanes[1] ^ K[2]).to_le_bytes());
@@ -92,6 +94,17 @@ mod tests {
         // Zeros behind the end are not the end.
         assert_ne!(BodyDigest::of(7, &[&body[..], &[0]].concat()), digest);
         assert_ne!(BodyDigest::of(8, &body), digest);
+    }
+
+    #[test]
+    fn its_value_is_frozen_for_bodies_of_every_length() {
+        let body: Vec<u8> = (1..=70).collect();
+        let digests: Vec<u8> =
+            (0..=body.len()).flat_map(|length| BodyDigest::of(0x0302, &body[..length]).0).collect();
+        assert_eq!(
+            Hash::of(&digests).to_string(),
+            "bebb66cd6f9658a158a39181c72cfcf8cd488d73d9bb06ddaae1ed7d57427657"
+        );
     }
 
     #[test]

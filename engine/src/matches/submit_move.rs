@@ -1,7 +1,7 @@
 //! A seat answered with a move of the game. Whether the move is legal now is judged here, by the position alone.
 
 use crate::{
-    decide::Context,
+    decide::{Context, emit},
     games::Outcome,
     matches::{
         close,
@@ -38,18 +38,15 @@ pub(crate) fn decide(
         faults::decide(state, context.time, open, named.key, named.seat, fault, out);
         return Ok(());
     }
-    out.push(
-        MovePlayed {
-            key: named.key,
-            seat: named.seat,
-            ply: named.ply,
-            mv: command.mv,
-            reason: command.reason,
-            latency_ms: command.latency_ms,
-            accepted,
-        }
-        .into(),
-    );
+    emit(out, || MovePlayed {
+        key: named.key,
+        seat: named.seat,
+        ply: named.ply,
+        mv: command.mv,
+        reason: command.reason,
+        latency_ms: command.latency_ms,
+        accepted,
+    });
     if let Some(outcome) = position.outcome() {
         let (winner, reason) = match outcome {
             Outcome::Win(seat) => (Some(seat), EndReason::Win),
@@ -64,7 +61,8 @@ pub(crate) fn decide(
         if !asked_already {
             attempt = attempt.saturating_add(1);
             let home = turns::home(state, open, seat);
-            out.push(Asked::of(open, named.key, seat).open(open.plies + 2, attempt, home, context.time));
+            let asked = Asked::of(open, named.key, seat);
+            emit(out, || asked.open(open.plies + 2, attempt, home, context.time));
         }
     }
     Ok(())
