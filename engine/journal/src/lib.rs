@@ -41,8 +41,8 @@ pub use clock::{Clock, StillClock};
 pub use copy::{CopyError, CopyReport, copy};
 pub use data_dir::{DataDir, DataDirError};
 pub use jetstream::{
-    Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, NatsReport, OwnedRecord,
-    StreamReport, Tail,
+    Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, NatsReport, ObjectSnapshots,
+    OwnedRecord, StreamReport, Tail,
 };
 pub use journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;

@@ -22,6 +22,7 @@ pub use maker::{
     SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
 };
 pub use store::{FolderSnapshots, SNAPSHOTS_KEPT, SnapshotStoreError, Snapshots};
+pub(crate) use store::{record_of_name, snapshot_name};
 
 const MAGIC: &[u8; 8] = b"ARENASNP";
 const FORMAT_VERSION: u16 = 1;

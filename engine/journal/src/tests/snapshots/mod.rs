@@ -4,6 +4,7 @@
 mod figure;
 mod format;
 mod making;
+mod objects;
 mod starts;
 
 use crate::{
