@@ -389,6 +389,7 @@ pub(crate) fn make_snapshots(folder: &Path, place: &Place) -> Option<SnapshotMak
         store: Arc::new(FolderSnapshots::in_data(folder)),
         readers: Box::new(move || SqliteJournal::open_reader(&records)),
         pace: SnapshotPace::default(),
+        sharing: None,
     };
     SnapshotMaker::start(options)
         .inspect_err(|why| tracing::warn!(%why, "no snapshots are made: their thread cannot be started"))

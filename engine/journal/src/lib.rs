@@ -52,7 +52,7 @@ pub use sequencer::{
     StartOptions, Stopped, Submission, SubmitError,
 };
 pub use snapshot::{
-    FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Snapshot, SnapshotFault,
+    FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Sharing, Snapshot, SnapshotFault,
     SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SnapshotStoreError, Snapshots,
     restore_newest,
 };

@@ -7,6 +7,7 @@
 
 mod beginning;
 mod maker;
+mod sharing;
 mod store;
 
 use crate::audit::Mark;
@@ -21,6 +22,7 @@ pub(crate) use beginning::{Beginning, beginning};
 pub use maker::{
     SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
 };
+pub use sharing::Sharing;
 pub use store::{FolderSnapshots, SNAPSHOTS_KEPT, SnapshotStoreError, Snapshots};
 pub(crate) use store::{record_of_name, snapshot_name};
 

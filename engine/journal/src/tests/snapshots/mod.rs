@@ -5,6 +5,7 @@ mod figure;
 mod format;
 mod making;
 mod objects;
+mod sharing;
 mod starts;
 
 use crate::{
