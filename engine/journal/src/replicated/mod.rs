@@ -4,6 +4,7 @@
 //! copy, the stream of public events. What never does: how records are stored (the journal's own room), what a command does (the
 //! engine's).
 
+mod backfill;
 mod lease;
 mod look;
 mod mirror;

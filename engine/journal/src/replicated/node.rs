@@ -2,6 +2,7 @@
 //! announces itself, and appends until it is deposed. Then it follows again.
 
 use super::{
+    backfill::backfill,
     lease::{Held, LOOK, LeadMark, Lease, LeaseError, MARGIN, RENEWAL},
     mirror::{Joined, Mirror, record_in},
     publisher::{Lagging, LocalCopy, Publisher},
@@ -68,7 +69,7 @@ pub struct NodeOptions {
     /// Where the local copy is kept; this process alone has it.
     pub data: PathBuf,
     /// Where its snapshots lie.
-    pub snapshots: Option<Box<dyn Snapshots>>,
+    pub snapshots: Option<Arc<dyn Snapshots>>,
     /// Who follows.
     pub followers: Vec<Box<dyn Follower>>,
     /// Who follows what the local copy has.
@@ -180,6 +181,7 @@ impl Node {
         let mut journal =
             runtime.block_on(JetStreamJournal::open_newest(&nats, partition))?.with_era_bytes(era_bytes_max);
         check_remembered(&mirror_at, remembered, &mut journal)?;
+        mirror = backfill(mirror, &mirror_at, &mut journal, snapshots.as_deref(), partition, &followers)?;
         followers.push(Box::new(Mirror::start(mirror, behind)?));
         let readers = || -> Result<Box<dyn Reader>, JournalError> {
             let mirror = SqliteJournal::open_reader(&mirror_at)?;
@@ -189,7 +191,7 @@ impl Node {
         let beginning = beginning(&source, snapshots.as_deref(), partition, &followers);
         let state = replay(&source, beginning, &mut followers)?;
         let publisher = if may_lead {
-            let copy = LocalCopy { mirror_at: mirror_at.clone(), snapshots: snapshots.map(Arc::from) };
+            let copy = LocalCopy { mirror_at: mirror_at.clone(), snapshots };
             let (feed, publisher) = Publisher::start(&nats, &state, copy)?;
             followers.push(Box::new(feed));
             Some(publisher)

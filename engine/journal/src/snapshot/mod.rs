@@ -18,7 +18,7 @@ use arena_schema::{
 };
 
 pub use beginning::restore_newest;
-pub(crate) use beginning::{Beginning, beginning};
+pub(crate) use beginning::{Beginning, beginning, confirm, passed_over, whole};
 pub use maker::{
     SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
 };
