@@ -6,16 +6,17 @@ use crate::{
     egress::{Egress, EgressOptions},
     house::{self, HousePool},
     idempotency::{Answers, Expiries},
-    place::{Keeping, Place, Taking},
+    place::{Keeping, Taking},
     problem::Problem,
     referee::{self, Court},
     registration::NewAgent,
     settings::Settings,
+    snapshots,
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, FolderSnapshots, Handle, Producer, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
-    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault, replicated::Asker,
+    Clock, DataDir, Handle, Producer, SnapshotMaker, StillClock, Submission, TextOwner, Texts, Vault,
+    replicated::Asker,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
@@ -106,8 +107,10 @@ impl Arena {
         let (referee_follower, docket) = referee::follow();
         followers.push(Box::new(referee_follower));
         followers.push(Box::new(expiries.clone()));
-        let maker = data.as_ref().and_then(|data| make_snapshots(data.path(), &place));
-        let snapshots = data.as_ref().map(|data| FolderSnapshots::in_data(data.path()));
+        let (snapshots, maker) = match &data {
+            Some(data) => snapshots::open(&place, data.path(), PARTITION).await?,
+            None => (None, None),
+        };
         let taking_part = clock.clone();
         let starting = tokio::task::spawn_blocking(move || {
             let journal = place.start(taking_part, snapshots, followers, maker.as_ref())?;
@@ -379,21 +382,6 @@ impl Arena {
             }
         }
     }
-}
-
-/// Makes snapshots in the folder beside the journal, which the next start begins from. Without them it takes longer, no more.
-pub(crate) fn make_snapshots(folder: &Path, place: &Place) -> Option<SnapshotMaker> {
-    let records = place.records_at(folder);
-    let options = SnapshotMakerOptions {
-        partition: PARTITION,
-        store: Arc::new(FolderSnapshots::in_data(folder)),
-        readers: Box::new(move || SqliteJournal::open_reader(&records)),
-        pace: SnapshotPace::default(),
-        sharing: None,
-    };
-    SnapshotMaker::start(options)
-        .inspect_err(|why| tracing::warn!(%why, "no snapshots are made: their thread cannot be started"))
-        .ok()
 }
 
 /// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable. One that

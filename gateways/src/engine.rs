@@ -2,12 +2,13 @@
 //! is absent here: every door but that of its health, and every view.
 
 use crate::{
-    arena::{PARTITION, make_snapshots},
+    arena::PARTITION,
     place::{Place, Taking, connect},
     settings::{Role, Settings},
+    snapshots,
 };
 use anyhow::Result;
-use arena_journal::{Clock, DataDir, FolderSnapshots, SnapshotMaker, StillClock};
+use arena_journal::{Clock, DataDir, SnapshotMaker, StillClock};
 use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
 use serde_json::{Value, json};
 use std::{future::Future, sync::Arc};
@@ -27,13 +28,11 @@ impl Engine {
     /// What cannot be reached or does not hold, in words for whoever runs the arena.
     pub async fn open(settings: &Settings, data: DataDir) -> Result<Self> {
         let nats = connect(settings).await?;
-        let folder = data.path().to_owned();
-        let place = Place::Shared { nats: Box::new(nats), data: folder.clone(), role: Role::Engine };
+        let place = Place::Shared { nats: Box::new(nats), data: data.path().to_owned(), role: Role::Engine };
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
+        let (snapshots, maker) = snapshots::open(&place, data.path(), PARTITION).await?;
         let taking = tokio::task::spawn_blocking(move || {
-            let maker = make_snapshots(&folder, &place);
-            let snapshots = FolderSnapshots::in_data(&folder);
-            let taking = place.start(clock, Some(snapshots), Vec::new(), maker.as_ref())?;
+            let taking = place.start(clock, snapshots, Vec::new(), maker.as_ref())?;
             anyhow::Ok((taking, maker))
         });
         let (taking, maker) = taking.await??;

@@ -8,14 +8,16 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, Durability, ERA_BYTES, FolderSnapshots, Follower, Handle, Journal, MemoryJournal, Nats,
-    NatsOptions, Producer, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, Stopped, Vault,
-    VaultKey,
-    replicated::{Asker, Node, NodeOptions, mirror_in},
+    Clock, DataDir, Durability, ERA_BYTES, Follower, Handle, Journal, MemoryJournal, Nats, NatsOptions,
+    Producer, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, Stopped, Vault, VaultKey,
+    replicated::{Asker, Node, NodeOptions},
     vault::random,
 };
 use arena_schema::id::{Era, Incarnation, RecordNumber};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Where an arena keeps what it has.
 pub enum Keeping {
@@ -109,14 +111,6 @@ async fn shared_vault(nats: &Nats, settings: &Settings) -> Result<Vault> {
 }
 
 impl Place {
-    /// Where the records lie that a snapshot's maker replays.
-    pub(crate) fn records_at(&self, folder: &Path) -> PathBuf {
-        match self {
-            Self::Own(_) => SqliteJournal::path_in(folder, PARTITION, Era(1)),
-            Self::Shared { data, .. } => mirror_in(data, PARTITION),
-        }
-    }
-
     /// Takes part. It blocks: call it off the event loop.
     ///
     /// # Errors
@@ -124,7 +118,7 @@ impl Place {
     pub(crate) fn start(
         self,
         clock: Clock,
-        snapshots: Option<FolderSnapshots>,
+        snapshots: Option<Arc<dyn Snapshots>>,
         mut followers: Vec<Box<dyn Follower>>,
         maker: Option<&SnapshotMaker>,
     ) -> Result<Taking> {
@@ -139,7 +133,7 @@ impl Place {
                     followers,
                 };
                 let sequencer = match &snapshots {
-                    Some(snapshots) => Sequencer::start_from(journal, snapshots, options)?,
+                    Some(snapshots) => Sequencer::start_from(journal, snapshots.as_ref(), options)?,
                     None => Sequencer::start(journal, options)?,
                 };
                 Ok(Taking::Alone(Box::new(sequencer)))
@@ -150,7 +144,7 @@ impl Place {
                     partition: PARTITION,
                     clock,
                     data,
-                    snapshots: snapshots.map(|snapshots| Box::new(snapshots) as Box<dyn Snapshots>),
+                    snapshots,
                     followers,
                     behind: behind.into_iter().collect(),
                     may_lead: role != Role::Gateway,
