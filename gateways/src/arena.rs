@@ -7,16 +7,16 @@ use crate::{
     house::{self, HousePool},
     idempotency::{Answers, Expiries},
     parts::{FIRST, Part, Parts},
-    place::{Keeping, Place, Taking},
+    place::{Keeping, Taking},
     problem::Problem,
     referee::{self, Court},
     registration::NewAgent,
     settings::Settings,
+    snapshots,
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, FolderSnapshots, Handle, Producer, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
-    SqliteJournal, StillClock, Submission, TextOwner, Texts, Vault,
+    Clock, DataDir, Handle, Producer, SnapshotMaker, StillClock, Submission, TextOwner, Texts, Vault,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
@@ -68,7 +68,7 @@ struct Inner {
 /// What has an end.
 struct Running {
     journal: Taking,
-    snapshots: Vec<SnapshotMaker>,
+    snapshots: Vec<Option<SnapshotMaker>>,
     referee: JoinHandle<()>,
     sweeper: JoinHandle<()>,
     stopping: watch::Sender<bool>,
@@ -108,8 +108,10 @@ impl Arena {
             followers.push(Box::new(referee_follower.clone()));
         }
         followers[usize::from(FIRST.0)].push(Box::new(expiries.clone()));
-        let makers = data.as_ref().map(|data| make_snapshots(data.path(), &place)).unwrap_or_default();
-        let snapshots = data.as_ref().map(|data| FolderSnapshots::in_data(data.path()));
+        let (snapshots, makers) = match &data {
+            Some(data) => snapshots::open(&place, data.path()).await?,
+            None => (None, Vec::new()),
+        };
         let taking_part = clock.clone();
         let starting = tokio::task::spawn_blocking(move || {
             let journal = place.start(&taking_part, snapshots.as_ref(), followers, &makers)?;
@@ -447,25 +449,6 @@ impl Arena {
             }
         }
     }
-}
-
-/// Makes snapshots in the folder beside each partition's journal, which the next start begins from. Without them it takes longer,
-/// no more.
-pub(crate) fn make_snapshots(folder: &Path, place: &Place) -> Vec<SnapshotMaker> {
-    let partitions = (0..place.partitions()).map(Partition);
-    let makers = partitions.map(|partition| {
-        let records = place.records_at(folder, partition);
-        SnapshotMaker::start(SnapshotMakerOptions {
-            partition,
-            store: Arc::new(FolderSnapshots::in_data(folder)),
-            readers: Box::new(move || SqliteJournal::open_reader(&records)),
-            pace: SnapshotPace::default(),
-        })
-    });
-    makers
-        .collect::<Result<_, _>>()
-        .inspect_err(|why| tracing::warn!(%why, "no snapshots are made: their threads cannot be started"))
-        .unwrap_or_default()
 }
 
 /// Destroys the keys of agents that did not come to be: their registration was refused, or lost before it was durable. One that

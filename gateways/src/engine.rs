@@ -2,12 +2,12 @@
 //! is absent here: every door but that of its health, and every view.
 
 use crate::{
-    arena::make_snapshots,
     place::{Place, Taking, connect},
     settings::{Role, Settings},
+    snapshots,
 };
 use anyhow::Result;
-use arena_journal::{Clock, DataDir, FolderSnapshots, SnapshotMaker, StillClock};
+use arena_journal::{Clock, DataDir, SnapshotMaker, StillClock};
 use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
 use serde_json::{Value, json};
 use std::{future::Future, sync::Arc};
@@ -17,7 +17,7 @@ use tokio::{net::TcpListener, sync::watch};
 pub struct Engine {
     taking: Arc<Taking>,
     stopped: watch::Receiver<Option<String>>,
-    _makers: Vec<SnapshotMaker>,
+    _makers: Vec<Option<SnapshotMaker>>,
     _data: DataDir,
 }
 
@@ -29,12 +29,11 @@ impl Engine {
     pub async fn open(settings: &Settings, data: DataDir) -> Result<Self> {
         let nats = connect(settings).await?;
         let folder = data.path().to_owned();
-        let place = Place::shared(nats, folder.clone(), Role::Engine, settings.partitions).await?;
+        let place = Place::shared(nats, folder, Role::Engine, settings.partitions).await?;
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };
+        let (snapshots, makers) = snapshots::open(&place, data.path()).await?;
         let taking = tokio::task::spawn_blocking(move || {
-            let makers = make_snapshots(&folder, &place);
-            let snapshots = FolderSnapshots::in_data(&folder);
-            let taking = place.start(&clock, Some(&snapshots), Vec::new(), &makers)?;
+            let taking = place.start(&clock, snapshots.as_ref(), Vec::new(), &makers)?;
             anyhow::Ok((taking, makers))
         });
         let (taking, makers) = taking.await??;

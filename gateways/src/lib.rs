@@ -29,5 +29,6 @@ pub mod registration;
 pub mod secrets;
 pub mod server;
 pub mod settings;
+mod snapshots;
 pub mod times;
 pub mod web;

@@ -8,10 +8,10 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, Durability, ERA_BYTES, FolderSnapshots, Follower, Handle, JetStreamJournal, Journal,
-    MemoryJournal, Nats, NatsOptions, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions,
-    StillClock, Stopped, Vault, VaultKey,
-    replicated::{Gateway, Node, NodeOptions, Peers, mirror_in},
+    Clock, DataDir, Durability, ERA_BYTES, Follower, Handle, JetStreamJournal, Journal, MemoryJournal, Nats,
+    NatsOptions, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, StillClock, Stopped,
+    Vault, VaultKey,
+    replicated::{Gateway, Node, NodeOptions, Peers},
     vault::random,
 };
 use arena_schema::id::{Era, Incarnation, Partition, RecordNumber};
@@ -135,14 +135,6 @@ impl Place {
         }
     }
 
-    /// Where the records lie that a snapshot's maker replays.
-    pub(crate) fn records_at(&self, folder: &Path, partition: Partition) -> PathBuf {
-        match self {
-            Self::Own(_) => SqliteJournal::path_in(folder, partition, Era(1)),
-            Self::Shared { data, .. } => mirror_in(data, partition),
-        }
-    }
-
     /// Takes part. It blocks: call it off the event loop. What follows a partition, and makes its snapshots, stands at its number.
     ///
     /// # Errors
@@ -150,12 +142,13 @@ impl Place {
     pub(crate) fn start(
         self,
         clock: &Clock,
-        snapshots: Option<&FolderSnapshots>,
+        snapshots: Option<&Arc<dyn Snapshots>>,
         mut followers: Vec<Vec<Box<dyn Follower>>>,
-        makers: &[SnapshotMaker],
+        makers: &[Option<SnapshotMaker>],
     ) -> Result<Taking> {
         let behind = |partition: u16| {
-            makers.get(usize::from(partition)).map(|maker| Box::new(maker.follower()) as Box<dyn Follower>)
+            let maker = makers.get(usize::from(partition)).and_then(Option::as_ref);
+            maker.map(|maker| Box::new(maker.follower()) as Box<dyn Follower>)
         };
         match self {
             Self::Own(journal) => {
@@ -168,7 +161,7 @@ impl Place {
                     followers,
                 };
                 let sequencer = match snapshots {
-                    Some(snapshots) => Sequencer::start_from(journal, snapshots, options)?,
+                    Some(snapshots) => Sequencer::start_from(journal, snapshots.as_ref(), options)?,
                     None => Sequencer::start(journal, options)?,
                 };
                 Ok(Taking::Alone(Box::new(sequencer)))
@@ -187,8 +180,7 @@ impl Place {
                             clock => clock.clone(),
                         },
                         data: data.clone(),
-                        snapshots: snapshots
-                            .map(|snapshots| Box::new(snapshots.clone()) as Box<dyn Snapshots>),
+                        snapshots: snapshots.cloned(),
                         followers: followers.pop().unwrap_or_default(),
                         behind: behind(partition).into_iter().collect(),
                         may_lead: role != Role::Gateway,

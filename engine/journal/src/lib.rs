@@ -41,8 +41,8 @@ pub use clock::{Clock, StillClock};
 pub use copy::{CopyError, CopyReport, copy};
 pub use data_dir::{DataDir, DataDirError};
 pub use jetstream::{
-    Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, NatsReport, OwnedRecord,
-    StreamReport, Tail,
+    Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, NatsReport, ObjectSnapshots,
+    OwnedRecord, StreamReport, Tail,
 };
 pub use journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
@@ -52,7 +52,7 @@ pub use sequencer::{
     StartOptions, Stopped, Submission, SubmitError,
 };
 pub use snapshot::{
-    FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Snapshot, SnapshotFault,
+    FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Sharing, Snapshot, SnapshotFault,
     SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SnapshotStoreError, Snapshots,
     restore_newest,
 };

@@ -149,6 +149,7 @@ fn several_eras(data: &Path) -> u32 {
         store: Arc::new(FolderSnapshots::in_data(data)),
         readers: Box::new(move || SqliteJournal::open_reader(&records)),
         pace: SnapshotPace { records: PACE, bytes: u64::MAX },
+        sharing: None,
     })
     .unwrap();
     let options = StartOptions {

@@ -329,7 +329,17 @@ impl Nats {
         stream: &str,
         subject: &str,
     ) -> Result<Option<StreamMessage>, Failure> {
-        self.look(stream, |question| question.sequence(1).next_by_subject(subject)).await
+        self.stored_next(stream, subject, 1).await
+    }
+
+    /// The first that the stream's leader has under a subject from this sequence on.
+    pub(super) async fn stored_next(
+        &self,
+        stream: &str,
+        subject: &str,
+        from: u64,
+    ) -> Result<Option<StreamMessage>, Failure> {
+        self.look(stream, |question| question.sequence(from).next_by_subject(subject)).await
     }
 
     async fn look(
@@ -426,7 +436,7 @@ pub(super) async fn connect_to(url: &str, options: ConnectOptions) -> Result<Cli
 }
 
 /// An error and what is behind it.
-fn error_chain(error: &dyn std::error::Error) -> String {
+pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

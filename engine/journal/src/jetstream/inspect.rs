@@ -3,8 +3,8 @@
 
 use super::{
     connection::{Failure, Nats},
-    eras,
-    streams::{State, Stream},
+    eras, objects,
+    streams::{self, Required, State, Stream},
 };
 use arena_schema::id::{Era, Partition};
 use serde_json::{Value, json};
@@ -33,6 +33,8 @@ pub struct StreamReport {
 pub struct NatsReport {
     /// Our streams of this partition, era by era, the texts' last.
     pub streams: Vec<StreamReport>,
+    /// The stream that the store of snapshots is, of all partitions; none where there is none.
+    pub snapshots: Option<StreamReport>,
     /// The server's wall clock, as RFC 3339; none where it was not told.
     pub time: Option<String>,
 }
@@ -49,25 +51,20 @@ impl Nats {
         let mut streams: Vec<Stream> =
             listed.into_iter().map(|era: Era| Stream::of_records(partition, era)).collect();
         streams.push(Stream::of_texts(partition));
-        let mut report = NatsReport { streams: Vec::new(), time: None };
+        let replicas = self.options().replicas;
+        let mut report = NatsReport { streams: Vec::new(), snapshots: None, time: None };
         for stream in streams {
             let Some(info) = stream.look(self).await.map_err(said)? else { continue };
-            let state = State::of(&info).map_err(said)?;
             report.time = info.get("ts").and_then(Value::as_str).map(str::to_owned).or(report.time);
-            let config = info.get("config").unwrap_or(&Value::Null);
-            let bytes_max = config.get("max_bytes").and_then(Value::as_i64);
-            let peers =
-                info.pointer("/cluster/replicas").and_then(Value::as_array).cloned().unwrap_or_default();
-            let current = peers.iter().filter(|peer| peer["current"] == json!(true)).count() as u64;
-            report.streams.push(StreamReport {
-                name: stream.name.clone(),
-                last: state.last,
-                bytes: state.bytes,
-                bytes_max: bytes_max.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
-                sealed: state.sealed,
-                strange: stream.find_strange(self.options().replicas, config),
-                replicas: (1 + peers.len() as u64, 1 + current),
-            });
+            let strange = stream.find_strange(replicas, config(&info));
+            report.streams.push(stream_report(&stream.name, &info, strange).map_err(said)?);
+        }
+        let name = objects::stream_name();
+        if let Some(info) = streams::look(self, &name).await.map_err(said)? {
+            let required =
+                Required { name: &name, settings: objects::settings(replicas), unset: &objects::UNSET };
+            let strange = required.find_strange(config(&info));
+            report.snapshots = Some(stream_report(&name, &info, strange).map_err(said)?);
         }
         Ok(report)
     }
@@ -87,4 +84,25 @@ impl Nats {
         let _ = self.api(&format!("STREAM.DELETE.{name}"), &Value::Null).await;
         made.map(|_| ()).map_err(|why| why.to_string())
     }
+}
+
+fn config(info: &Value) -> &Value {
+    info.get("config").unwrap_or(&Value::Null)
+}
+
+/// What the server says of one stream.
+fn stream_report(name: &str, info: &Value, strange: Option<String>) -> Result<StreamReport, Failure> {
+    let state = State::of(info)?;
+    let bytes_max = config(info).get("max_bytes").and_then(Value::as_i64);
+    let peers = info.pointer("/cluster/replicas").and_then(Value::as_array).cloned().unwrap_or_default();
+    let current = peers.iter().filter(|peer| peer["current"] == json!(true)).count() as u64;
+    Ok(StreamReport {
+        name: name.to_owned(),
+        last: state.last,
+        bytes: state.bytes,
+        bytes_max: bytes_max.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+        sealed: state.sealed,
+        strange,
+        replicas: (1 + peers.len() as u64, 1 + current),
+    })
 }

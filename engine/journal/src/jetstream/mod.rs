@@ -18,6 +18,7 @@ mod eras;
 mod events;
 mod feed;
 mod inspect;
+mod objects;
 mod read;
 mod streams;
 mod sweep;
@@ -28,6 +29,7 @@ pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
 pub(crate) use events::{EventStream, Stands};
 pub use inspect::{NatsReport, StreamReport};
+pub use objects::ObjectSnapshots;
 pub use read::{OwnedRecord, Tail};
 
 use crate::{

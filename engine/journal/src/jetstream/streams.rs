@@ -178,10 +178,7 @@ impl Stream {
 
     /// All that the server says of it; none where there is no such stream.
     pub(super) async fn look(&self, nats: &Nats) -> Result<Option<Value>, Failure> {
-        match self.info(nats).await {
-            Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => Ok(None),
-            info => info.map(Some),
-        }
+        look(nats, &self.name).await
     }
 
     /// Lets it take nothing any more, for good.
@@ -238,7 +235,7 @@ pub(super) enum Unfit {
 
 impl Required<'_> {
     /// The first setting that is not as it must be: its name, what is expected, what is there.
-    fn find_strange(&self, config: &Value) -> Option<String> {
+    pub(super) fn find_strange(&self, config: &Value) -> Option<String> {
         let says = |name: &str, expected: &str, found: &Value| {
             format!("the setting {name} of the stream {} is {found}, and must be {expected}", self.name)
         };
@@ -286,6 +283,14 @@ impl Required<'_> {
             None => Ok(()),
             Some(why) => Err(Unfit::Strange(why)),
         }
+    }
+}
+
+/// All that the server says of a stream; none where there is no such stream.
+pub(super) async fn look(nats: &Nats, stream: &str) -> Result<Option<Value>, Failure> {
+    match info(nats, stream).await {
+        Err(Failure::Refused(refusal)) if refusal.error == STREAM_NOT_FOUND => Ok(None),
+        info => info.map(Some),
     }
 }
 

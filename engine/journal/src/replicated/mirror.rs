@@ -4,7 +4,7 @@
 use crate::{
     journal::{Journal, JournalError, Reader, StoredRecord, Visit},
     sequencer::{Followed, Follower},
-    sqlite::SqliteJournal,
+    sqlite::{CopiedRow, SqliteJournal},
 };
 use arena_schema::id::RecordNumber;
 use std::{
@@ -49,7 +49,8 @@ impl Mirror {
                 while let Ok(first) = waiting.recv() {
                     let mut together = vec![first];
                     together.extend(waiting.try_iter().take(TOGETHER_MAX - 1));
-                    let kept = journal.append_followed(&together).map_err(|why| why.to_string());
+                    let rows: Vec<CopiedRow<'_>> = together.iter().map(CopiedRow::from).collect();
+                    let kept = journal.append_copied(&rows).map_err(|why| why.to_string());
                     let told = kept.and_then(|()| {
                         together.iter().try_for_each(|record| {
                             let mut wanting = behind

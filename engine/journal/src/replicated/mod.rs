@@ -1,10 +1,11 @@
 //! A journal that several processes share: each follows it, one leads, gateways submit to whoever leads.
 //!
 //! What belongs here: who leads and until when, how a gateway's commands come to the leader and their outcomes back, what leaders
-//! of several partitions carry to each other, the local copy, the stream of public events. What never does: how records are stored (the journal's own room), what a command does (the
-//! engine's).
+//! of several partitions carry to each other, the local copy, the stream of public events. What never does: how records are
+//! stored (the journal's own room), what a command does (the engine's).
 
 mod asker;
+mod backfill;
 mod carrier;
 mod following;
 mod gateway;

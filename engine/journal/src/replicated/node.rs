@@ -3,6 +3,7 @@
 
 use super::{
     asker::Asker,
+    backfill::backfill,
     following::Following,
     gateway::Gateway,
     keeper::{Kept, Leadership, Short, watch_end},
@@ -49,7 +50,7 @@ pub struct NodeOptions {
     /// Where the local copy is kept; this process alone has it.
     pub data: PathBuf,
     /// Where its snapshots lie.
-    pub snapshots: Option<Box<dyn Snapshots>>,
+    pub snapshots: Option<Arc<dyn Snapshots>>,
     /// Who follows.
     pub followers: Vec<Box<dyn Follower>>,
     /// Who follows what the local copy has.
@@ -102,6 +103,7 @@ impl Node {
         let mut journal =
             runtime.block_on(JetStreamJournal::open_newest(&nats, partition))?.with_era_bytes(era_bytes_max);
         check_remembered(&mirror_at, remembered, &mut journal)?;
+        mirror = backfill(mirror, &mirror_at, &mut journal, snapshots.as_deref(), partition, &followers)?;
         followers.push(Box::new(Mirror::start(mirror, behind)?));
         let readers = || -> Result<Box<dyn Reader>, JournalError> {
             let mirror = SqliteJournal::open_reader(&mirror_at)?;
@@ -112,7 +114,7 @@ impl Node {
         let state = replay(&source, beginning, &mut followers)?;
         peers.check_opened(&state).map_err(Stopped)?;
         let publisher = if may_lead {
-            let copy = LocalCopy { mirror_at: mirror_at.clone(), snapshots: snapshots.map(Arc::from) };
+            let copy = LocalCopy { mirror_at: mirror_at.clone(), snapshots };
             let (feed, publisher) = Publisher::start(&nats, &state, copy)?;
             followers.push(Box::new(feed));
             Some(publisher)

@@ -67,7 +67,7 @@ pub(crate) fn beginning(
 }
 
 /// All snapshots that are whole, the newest first.
-pub(super) fn whole(store: &dyn Snapshots, partition: Partition) -> Vec<Snapshot> {
+pub(crate) fn whole(store: &dyn Snapshots, partition: Partition) -> Vec<Snapshot> {
     let numbers = store.list(partition).unwrap_or_else(|why| {
         tracing::warn!(%why, "no snapshot is looked at");
         Vec::new()
@@ -91,7 +91,8 @@ pub(super) fn whole(store: &dyn Snapshots, partition: Partition) -> Vec<Snapshot
     whole.collect()
 }
 
-fn passed_over(partition: Partition, number: RecordNumber, why: &dyn std::fmt::Display) {
+/// Says that a snapshot is not begun from, and why.
+pub(crate) fn passed_over(partition: Partition, number: RecordNumber, why: &dyn std::fmt::Display) {
     tracing::warn!("{} is passed over: {why}", called(partition, number));
 }
 
@@ -129,7 +130,7 @@ fn go_on(
 
 /// The journal has the snapshot's record, with the snapshot's hash. Where that record is the last of an era that was archived,
 /// the first behind it names its hash.
-pub(super) fn confirm(reader: &mut dyn Reader, snapshot: &Snapshot) -> Result<(), String> {
+pub(crate) fn confirm(reader: &mut dyn Reader, snapshot: &Snapshot) -> Result<(), String> {
     let mark = snapshot.mark();
     let mut found = false;
     if reader.first().map_err(|why| why.to_string())? == mark.number.next() {

@@ -1,10 +1,12 @@
 //! Who makes snapshots: a thread that replays what is durable with a reader and a state of its own, so that it proves what it
-//! writes. It is told how far the journal is and sleeps in between. Whatever goes wrong in it ends it alone, with a log line.
+//! writes. It is told how far the journal is and sleeps in between. Whatever goes wrong in it ends it alone, with a log line;
+//! only a store that processes share is tried again.
 
 use super::{
     SNAPSHOTS_KEPT, Snapshot, SnapshotStoreError, Snapshots,
     beginning::{confirm, whole},
     called,
+    sharing::Sharing,
 };
 use crate::{
     journal::{JournalError, Reader, Visit},
@@ -20,6 +22,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 /// A snapshot is made after so many records,
@@ -54,6 +57,8 @@ pub struct SnapshotMakerOptions {
     pub readers: Box<dyn Fn() -> Result<Box<dyn Reader>, JournalError> + Send>,
     /// How often.
     pub pace: SnapshotPace,
+    /// How it goes beside makers of other processes; none where the store is this process's own.
+    pub sharing: Option<Sharing>,
 }
 
 /// Makes snapshots until it is dropped, which waits for a snapshot that is being written.
@@ -104,6 +109,13 @@ impl Growth {
         let mut known = self.grown.wait_while(known, sleeps).unwrap_or_else(PoisonError::into_inner);
         known.wake_at = None;
         (!known.ending).then_some(known.durable)
+    }
+
+    /// Lets so much time pass. False where the end comes first.
+    fn pause(&self, time: Duration) -> bool {
+        let known = self.lock();
+        let waited = self.grown.wait_timeout_while(known, time, |known| !known.ending);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.ending
     }
 
     fn change(&self, change: impl FnOnce(&mut Known)) {
@@ -203,13 +215,16 @@ struct Work<'a> {
     held: Vec<RecordNumber>,
     records_since: u64,
     bytes_since: u64,
+    /// Nothing is tried before; there where the store failed.
+    again_at: Option<Instant>,
 }
 
 impl<'a> Work<'a> {
     fn new(options: SnapshotMakerOptions, growth: &'a Growth) -> Self {
         let state = State::new(options.partition);
         let reduction = Reduction::default();
-        Self { options, growth, state, reduction, held: Vec::new(), records_since: 0, bytes_since: 0 }
+        let held = Vec::new();
+        Self { options, growth, state, reduction, held, records_since: 0, bytes_since: 0, again_at: None }
     }
 
     fn run(mut self) -> Result<(), String> {
@@ -222,7 +237,10 @@ impl<'a> Work<'a> {
         loop {
             self.replay(reader.as_mut(), durable)?;
             if self.is_due() {
-                self.make()?;
+                match self.options.sharing {
+                    Some(sharing) => self.make_in_turn(reader.as_mut(), sharing),
+                    None => self.make()?,
+                }
             }
             let number = self.state.head().number;
             self.growth.change(|known| known.proved = number);
@@ -255,7 +273,8 @@ impl<'a> Work<'a> {
 
     fn is_due(&self) -> bool {
         let SnapshotPace { records, bytes } = self.options.pace;
-        self.records_since >= records.max(1) || self.bytes_since >= bytes.max(1)
+        let due = self.records_since >= records.max(1) || self.bytes_since >= bytes.max(1);
+        due && self.again_at.is_none_or(|at| Instant::now() >= at)
     }
 
     /// Up to this record, or to the next snapshot.
@@ -305,13 +324,68 @@ impl<'a> Work<'a> {
                 return Err(format!("{} was not kept as it was written: {why}", called(partition, number)));
             }
         }
-        tracing::debug!(record = number.0, bytes = bytes.len(), "a snapshot was made");
-        (self.records_since, self.bytes_since) = (0, 0);
+        tracing::info!(record = number.0, bytes = bytes.len(), "a snapshot was made");
+        self.hold(number, 0);
+        self.throw_away(number).map_err(|why| why.to_string())
+    }
+
+    /// One more is known to be good; so many records were replayed since.
+    fn hold(&mut self, number: RecordNumber, records_since: u64) {
+        (self.records_since, self.bytes_since) = (records_since, 0);
         self.held.push(number);
         if self.held.len() > SNAPSHOTS_KEPT {
             self.held.remove(0);
         }
-        self.throw_away(number).map_err(|why| why.to_string())
+    }
+
+    /// Writes a snapshot, but where another process has made one meanwhile. A store that fails is tried again later: it is
+    /// elsewhere, and may be away for a while.
+    fn make_in_turn(&mut self, reader: &mut dyn Reader, sharing: Sharing) {
+        self.again_at = None;
+        if !self.growth.pause(sharing.draw()) {
+            return;
+        }
+        let number = self.state.head().number;
+        let made = match self.made_by_others(reader) {
+            Ok(Some(other)) => {
+                tracing::debug!(record = other.0, "another process made the snapshot");
+                self.hold(other, number.0 - other.0);
+                Ok(())
+            }
+            Ok(None) => self.make(),
+            Err(why) => Err(why.to_string()),
+        };
+        if let Err(why) = made {
+            tracing::warn!(record = number.0, why, "no snapshot was made; it is tried again later");
+            self.again_at = Some(Instant::now() + sharing.again);
+        }
+    }
+
+    /// The newest that another process made since the last one that is known here, if it is as good as one of our own: whole, of
+    /// a record that the journal has here, and, where it is of the very record that this state is after, the same bytes.
+    fn made_by_others(&self, reader: &mut dyn Reader) -> Result<Option<RecordNumber>, SnapshotStoreError> {
+        let (store, partition) = (self.options.store.as_ref(), self.options.partition);
+        let (here, known) = (self.state.head().number, self.held.last().copied().unwrap_or_default());
+        for number in
+            store.list(partition)?.into_iter().rev().filter(|number| (known.next()..=here).contains(number))
+        {
+            let Some(bytes) = store.get(partition, number)? else { continue };
+            let good = Snapshot::parse(&bytes).map_err(|why| why.to_string()).and_then(|snapshot| {
+                let state = snapshot.restore().map_err(|why| why.to_string())?;
+                if (state.partition(), state.head().number) != (partition, number) {
+                    return Err("it is kept under another's name".to_owned());
+                }
+                if number == here && snapshot != Snapshot::of(&self.state) {
+                    return Err("the records come to another state here".to_owned());
+                }
+                confirm(reader, &snapshot)
+            });
+            match good {
+                Ok(()) => return Ok(Some(number)),
+                Err(why) => tracing::warn!("{} is not counted on: {why}", called(partition, number)),
+            }
+        }
+        Ok(None)
     }
 
     /// Keeps those that held. One of a record that the journal does not have yet is not this thread's to forget.

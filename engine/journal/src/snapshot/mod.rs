@@ -7,6 +7,7 @@
 
 mod beginning;
 mod maker;
+mod sharing;
 mod store;
 
 use crate::audit::Mark;
@@ -17,11 +18,13 @@ use arena_schema::{
 };
 
 pub use beginning::restore_newest;
-pub(crate) use beginning::{Beginning, beginning};
+pub(crate) use beginning::{Beginning, beginning, confirm, passed_over, whole};
 pub use maker::{
     SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
 };
+pub use sharing::Sharing;
 pub use store::{FolderSnapshots, SNAPSHOTS_KEPT, SnapshotStoreError, Snapshots};
+pub(crate) use store::{record_of_name, snapshot_name};
 
 const MAGIC: &[u8; 8] = b"ARENASNP";
 const FORMAT_VERSION: u16 = 1;

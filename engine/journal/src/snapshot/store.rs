@@ -70,7 +70,7 @@ impl FolderSnapshots {
     }
 
     fn file(&self, partition: Partition, number: RecordNumber) -> PathBuf {
-        self.folder.join(file_name(partition, number))
+        self.folder.join(snapshot_name(partition, number))
     }
 
     fn failed(&self, action: &'static str) -> impl Fn(io::Error) -> SnapshotStoreError {
@@ -92,7 +92,7 @@ impl FolderSnapshots {
         for left in self.names()?.iter().filter(|name| name.ends_with(UNFINISHED)) {
             fs::remove_file(self.folder.join(left))?;
         }
-        let unfinished = self.folder.join(file_name(partition, number) + UNFINISHED);
+        let unfinished = self.folder.join(snapshot_name(partition, number) + UNFINISHED);
         let mut file = File::create(&unfinished)?;
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -101,8 +101,15 @@ impl FolderSnapshots {
     }
 }
 
-fn file_name(partition: Partition, number: RecordNumber) -> String {
+/// What a snapshot is kept under, as a file and as an object.
+pub(crate) fn snapshot_name(partition: Partition, number: RecordNumber) -> String {
     format!("{}-{number}.snap", partition.0)
+}
+
+/// Which record a name is of; none where it is no name of a snapshot of this partition.
+pub(crate) fn record_of_name(partition: Partition, name: &str) -> Option<RecordNumber> {
+    let number = name.strip_suffix(".snap")?.split_once('-')?.1.parse().ok().map(RecordNumber)?;
+    (name == snapshot_name(partition, number)).then_some(number)
 }
 
 impl Snapshots for FolderSnapshots {
@@ -111,12 +118,9 @@ impl Snapshots for FolderSnapshots {
     }
 
     fn list(&self, partition: Partition) -> Result<Vec<RecordNumber>, SnapshotStoreError> {
-        let number = |name: &String| {
-            let number = name.strip_suffix(".snap")?.split_once('-')?.1.parse().ok().map(RecordNumber)?;
-            (*name == file_name(partition, number)).then_some(number)
-        };
         let names = self.names().map_err(self.failed("listed"))?;
-        let mut numbers: Vec<RecordNumber> = names.iter().filter_map(number).collect();
+        let mut numbers: Vec<RecordNumber> =
+            names.iter().filter_map(|name| record_of_name(partition, name)).collect();
         numbers.sort_unstable();
         Ok(numbers)
     }

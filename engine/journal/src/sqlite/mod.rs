@@ -3,15 +3,16 @@
 
 mod archive;
 mod bare;
+mod copied;
 mod eras;
 mod read;
 
 pub(crate) use archive::ArchiveFile;
 pub use bare::bare_inserts;
+pub(crate) use copied::CopiedRow;
 
 use crate::{
     journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, check_next_era},
-    sequencer::Followed,
     texts::{SealedText, encode_texts},
 };
 use arena_schema::{
@@ -24,7 +25,6 @@ use rusqlite::{Connection, OptionalExtension, ffi, params};
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 /// `AREN`, in the file's header, so that another program's file is not taken for a journal.
@@ -77,6 +77,29 @@ impl SqliteJournal {
             journal.before = before.unwrap_or_default();
         }
         Ok(journal)
+    }
+
+    /// Begins an empty journal with a later era, whose first record is to be `first`: those before are in an archive. The files
+    /// of the eras before go, which have no record. Whoever calls holds the folder's lock.
+    ///
+    /// # Errors
+    /// [`JournalError`], also where a record is there.
+    pub(crate) fn begin_at(path: &Path, era: Era, first: RecordNumber) -> Result<Self, JournalError> {
+        let files = EraFiles::of(path);
+        let refused = |why: &str| files.failed("begun with a later era", &why);
+        let own = files.file(era).ok_or_else(|| refused("its file's name has no number"))?;
+        for there in files.list()? {
+            if SqliteReader::open(path)?.last()? > Some(RecordNumber(0)) {
+                return Err(refused("it has records"));
+            }
+            if there != era {
+                files.remove(there)?;
+            }
+        }
+        let connection = open_file(&own)?;
+        let bytes = file_bytes(&own, &connection)?;
+        let before = RecordNumber(first.0.saturating_sub(1));
+        Ok(Self { files, era, path: own, connection, before, bytes, era_bytes_max: ERA_BYTES })
     }
 
     /// Opens the same to be read alone; another process may be writing it.
@@ -169,52 +192,6 @@ fn file_bytes(path: &Path, connection: &Connection) -> Result<u64, JournalError>
 /// Whether a row was refused because its era is closed.
 fn is_closed(why: &rusqlite::Error) -> bool {
     why.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_CONSTRAINT_TRIGGER)
-}
-
-impl SqliteJournal {
-    /// Keeps records that are durable elsewhere, all in one transaction for each era, as the ones after the last.
-    ///
-    /// # Errors
-    /// [`JournalError::Store`]; then none of the era's is kept.
-    pub(crate) fn append_followed(&mut self, records: &[Arc<Followed>]) -> Result<(), JournalError> {
-        let mut rest = records;
-        while let Some(first) = rest.first() {
-            let (era, number) = (first.header.era, first.header.number);
-            if era != self.era {
-                self.next_era(era, number)?;
-            }
-            let (together, later) =
-                rest.split_at(rest.iter().take_while(|record| record.header.era == era).count());
-            self.append_of_era(together)?;
-            rest = later;
-        }
-        Ok(())
-    }
-
-    fn append_of_era(&mut self, records: &[Arc<Followed>]) -> Result<(), JournalError> {
-        let last = self.last()?;
-        let path = &self.path;
-        let fail = |why: rusqlite::Error| store_error(path, "written", &why);
-        let kept = self.connection.transaction().map_err(fail)?;
-        {
-            let mut insert = kept
-                .prepare_cached("INSERT INTO records (number, record, texts) VALUES (?1, ?2, ?3)")
-                .map_err(fail)?;
-            for (record, before) in records.iter().zip(last.0..) {
-                let number = record.header.number;
-                if number.0 != before + 1 {
-                    let journal = path.display().to_string();
-                    let why = format!("record {number} came after record {before}");
-                    return Err(JournalError::Store { journal, action: "written", why });
-                }
-                let texts = (!record.texts.is_empty()).then(|| encode_texts(&record.texts));
-                insert.execute(params![number.0.cast_signed(), record.bytes, texts]).map_err(fail)?;
-            }
-        }
-        kept.commit().map_err(fail)?;
-        self.bytes += records.iter().map(|record| record.bytes.len() as u64).sum::<u64>();
-        Ok(())
-    }
 }
 
 fn store_error(path: &Path, action: &'static str, why: &rusqlite::Error) -> JournalError {

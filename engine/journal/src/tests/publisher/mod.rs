@@ -34,9 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const STREAM: &str = "ARENA_EVENTS_0";
 
 /// A subject and what was published there.
-pub(super) type Told = Vec<(String, String)>;
+pub(in crate::tests) type Told = Vec<(String, String)>;
 
-fn options(nats: Nats, data: &Path) -> NodeOptions {
+pub(in crate::tests) fn options(nats: Nats, data: &Path) -> NodeOptions {
     NodeOptions {
         nats,
         partition: PARTITION,
@@ -190,7 +190,7 @@ pub(super) fn published_in(partition: Partition, nats: &Nats, runtime: &Runtime)
 
 /// Waits until this process leads and has published all that it has reduced.
 #[track_caller]
-fn wait_published(node: &Node) {
+pub(in crate::tests) fn wait_published(node: &Node) {
     let begun = Instant::now();
     loop {
         let (position, lag) = (node.handle().position(), node.lagging().unwrap().lag());
@@ -204,7 +204,7 @@ fn wait_published(node: &Node) {
 
 /// Waits until this process's local copy has all that it has reduced.
 #[track_caller]
-fn wait_copied(node: &Node, data: &Path) {
+pub(in crate::tests) fn wait_copied(node: &Node, data: &Path) {
     let position = node.handle().position();
     wait_until("the local copy", || {
         let mut found = false;
@@ -220,7 +220,7 @@ fn wait_copied(node: &Node, data: &Path) {
 
 /// That the stream holds what a local copy's records give: byte for byte, in order, without a gap or a double.
 #[track_caller]
-fn assert_told(bench: &Bench, data: &Path) -> Told {
+pub(in crate::tests) fn assert_told(bench: &Bench, data: &Path) -> Told {
     assert_same(&folded(data), published(bench))
 }
 

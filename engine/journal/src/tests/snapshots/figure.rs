@@ -51,6 +51,7 @@ fn how_long_a_start_takes_with_and_without_a_snapshot() {
         store: Arc::new(store.clone()),
         readers: Box::new(move || crate::SqliteJournal::open_reader(&file)),
         pace: SnapshotPace::default(),
+        sharing: None,
     });
     let making = making.unwrap();
     making.notify(RecordNumber(last));

@@ -2,30 +2,35 @@
 
 use super::*;
 
+/// What any store does.
+pub(super) fn keeps_the_last_that_was_put(store: &dyn Snapshots) {
+    let (one, other) = (Partition(0), Partition(10));
+    let numbers = |partition| -> Vec<u64> {
+        store.list(partition).unwrap().into_iter().map(|number| number.0).collect()
+    };
+    assert_eq!((numbers(one), store.get(one, RecordNumber(1)).unwrap()), (vec![], None));
+    store.remove(one, RecordNumber(1)).unwrap();
+    for (partition, number, bytes) in
+        [(one, 100, b"a"), (one, 9, b"b"), (other, 9, b"c"), (one, 9, b"d"), (one, u64::MAX, b"e")]
+    {
+        store.put(partition, RecordNumber(number), bytes).unwrap();
+    }
+    assert_eq!((numbers(one), numbers(other)), (vec![9, 100, u64::MAX], vec![9]));
+    assert_eq!(numbers(Partition(1)), Vec::<u64>::new());
+    assert_eq!(store.get(one, RecordNumber(9)).unwrap().unwrap(), b"d");
+    store.remove(one, RecordNumber(9)).unwrap();
+    assert_eq!((numbers(one), numbers(other)), (vec![100, u64::MAX], vec![9]));
+    assert_eq!(store.get(one, RecordNumber(9)).unwrap(), None);
+    let long: Vec<u8> = (0..1_000_000_u32).map(|at| (at % 251) as u8).collect();
+    store.put(other, RecordNumber(9), &long).unwrap();
+    assert!(store.get(other, RecordNumber(9)).unwrap().unwrap() == long);
+}
+
 #[test]
 fn every_store_keeps_the_last_that_was_put_under_a_number_and_a_partition() {
     let data = TempDir::new().unwrap();
-    let stores: [Box<dyn Snapshots>; 2] =
-        [Box::new(FolderSnapshots::in_data(data.path())), Box::<Objects>::default()];
-    for store in stores {
-        let (one, other) = (Partition(0), Partition(10));
-        let numbers = |partition| -> Vec<u64> {
-            store.list(partition).unwrap().into_iter().map(|number| number.0).collect()
-        };
-        assert_eq!((numbers(one), store.get(one, RecordNumber(1)).unwrap()), (vec![], None));
-        store.remove(one, RecordNumber(1)).unwrap();
-        for (partition, number, bytes) in
-            [(one, 100, b"a"), (one, 9, b"b"), (other, 9, b"c"), (one, 9, b"d"), (one, u64::MAX, b"e")]
-        {
-            store.put(partition, RecordNumber(number), bytes).unwrap();
-        }
-        assert_eq!((numbers(one), numbers(other)), (vec![9, 100, u64::MAX], vec![9]));
-        assert_eq!(numbers(Partition(1)), Vec::<u64>::new());
-        assert_eq!(store.get(one, RecordNumber(9)).unwrap().unwrap(), b"d");
-        store.remove(one, RecordNumber(9)).unwrap();
-        assert_eq!((numbers(one), numbers(other)), (vec![100, u64::MAX], vec![9]));
-        assert_eq!(store.get(one, RecordNumber(9)).unwrap(), None);
-    }
+    keeps_the_last_that_was_put(&FolderSnapshots::in_data(data.path()));
+    keeps_the_last_that_was_put(&Objects::default());
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn maker(
         store: Arc::clone(store) as Arc<dyn Snapshots>,
         readers: Box::new(move || journal.reader()),
         pace: SnapshotPace { records, bytes },
+        sharing: None,
     };
     SnapshotMaker::start(options).unwrap()
 }
@@ -93,6 +94,7 @@ fn where_the_journal_does_not_hold_or_the_store_fails_the_maker_ends_alone_and_s
             store: Arc::new(Broken(action)),
             readers: Box::new(move || journal.reader()),
             pace: SnapshotPace { records: 20, bytes: u64::MAX },
+            sharing: None,
         };
         let making = SnapshotMaker::start(options).unwrap();
         making.notify(RecordNumber(60));
@@ -107,6 +109,7 @@ fn where_the_journal_does_not_hold_or_the_store_fails_the_maker_ends_alone_and_s
         store: Arc::new(Objects::default()),
         readers: Box::new(gone),
         pace: SnapshotPace::default(),
+        sharing: None,
     };
     let making = SnapshotMaker::start(options).unwrap();
     making.notify(RecordNumber(1));

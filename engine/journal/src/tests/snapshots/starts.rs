@@ -172,6 +172,7 @@ fn lived(folder: &Folder) {
         store: Arc::new(store.clone()),
         readers: Box::new(move || crate::SqliteJournal::open_reader(&records)),
         pace: SnapshotPace { records: 4, bytes: u64::MAX },
+        sharing: None,
     };
     let making = SnapshotMaker::start(options).unwrap();
     let options = StartOptions {
