@@ -4,12 +4,11 @@ use super::{
     stored::{At, Place},
     terminal::{Progress, say},
 };
-use crate::parts::FIRST;
 use anyhow::{Context, Result, bail};
 use arena_journal::{
     ArchivedEra, DataDir, FolderSnapshots, JetStreamJournal, Snapshots, SqliteJournal, archive,
 };
-use arena_schema::id::RecordNumber;
+use arena_schema::id::{Partition, RecordNumber};
 use clap::Args;
 use serde_json::json;
 use std::{
@@ -48,7 +47,7 @@ pub(super) fn run(args: &ArchiveArgs) -> Result<ExitCode> {
     drop(reader);
     if args.remove {
         match &stored.place {
-            Place::Files { records, data } => remove_files(records, data, &eras)?,
+            Place::Files { records, data } => remove_files(records, data, stored.partition, &eras)?,
             Place::Nats { journal, runtime, .. } => runtime.block_on(remove_streams(journal, &eras))?,
         }
     }
@@ -81,8 +80,8 @@ pub(super) fn run(args: &ArchiveArgs) -> Result<ExitCode> {
 }
 
 /// That a start finds where to go on behind what is removed.
-fn check_goes_on(data: &Path, last: RecordNumber) -> Result<()> {
-    let snapshots = FolderSnapshots::in_data(data).list(FIRST)?;
+fn check_goes_on(data: &Path, partition: Partition, last: RecordNumber) -> Result<()> {
+    let snapshots = FolderSnapshots::in_data(data).list(partition)?;
     if !snapshots.iter().any(|number| *number >= last) {
         bail!(
             "nothing was removed: there is no snapshot of record {last} or later in {}, and a start would need the \
@@ -90,7 +89,7 @@ fn check_goes_on(data: &Path, last: RecordNumber) -> Result<()> {
             data.display()
         );
     }
-    if let Some(mark) = arena_projectors::marks(data, FIRST).into_iter().find(|mark| mark.number < last) {
+    if let Some(mark) = arena_projectors::marks(data, partition).into_iter().find(|mark| mark.number < last) {
         bail!(
             "nothing was removed: {} has only come to record {} and needs those behind it; start the arena once, so that \
              it catches up, and repeat this",
@@ -101,9 +100,9 @@ fn check_goes_on(data: &Path, last: RecordNumber) -> Result<()> {
     Ok(())
 }
 
-fn remove_files(records: &Path, data: &Path, eras: &[ArchivedEra]) -> Result<()> {
+fn remove_files(records: &Path, data: &Path, partition: Partition, eras: &[ArchivedEra]) -> Result<()> {
     let Some(last) = eras.last() else { return Ok(()) };
-    check_goes_on(data, last.last)?;
+    check_goes_on(data, partition, last.last)?;
     for era in eras {
         SqliteJournal::remove_era(records, era.era)
             .with_context(|| format!("era {} was archived and cannot be removed", era.era.0))?;

@@ -10,7 +10,6 @@ use super::{
 use crate::{times::rfc3339_ms, web::replay_check};
 use anyhow::{Context, Result};
 use arena_journal::{Mark, audit};
-use arena_schema::id::Partition;
 use clap::Args;
 use serde_json::{Value, json};
 use std::{fs, process::ExitCode, time::Instant};
@@ -40,7 +39,7 @@ fn audit_journal(args: &AuditArgs) -> Result<ExitCode> {
     let marks: Vec<Mark> = stored.marks();
     let mut reader = stored.reader()?;
     let begun = Instant::now();
-    let report = match audit(reader.as_mut(), Partition(0), &marks) {
+    let report = match audit(reader.as_mut(), stored.partition, &marks) {
         Ok(report) => report,
         Err(finding) => {
             if args.json {

@@ -5,11 +5,10 @@ use super::{
     stored::{At, Stored, Target},
     terminal::{Progress, say},
 };
-use crate::parts::FIRST;
 use anyhow::{Context, Result, bail};
 use arena_journal::{Visit, audit};
 use arena_schema::{
-    id::RecordNumber,
+    id::{Partition, RecordNumber},
     record::{Header, RecordView},
 };
 use clap::{Args, Subcommand};
@@ -51,6 +50,9 @@ pub(super) struct CopyArgs {
     /// A folder with eras of it that were archived; may be given again.
     #[arg(long, value_name = "DIR")]
     archive: Vec<PathBuf>,
+    /// Which partition's, where the arena has several.
+    #[arg(long, value_name = "P", default_value_t = 0)]
+    partition: u16,
     /// The settings' file; arena.toml where there is one.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -73,12 +75,12 @@ const NOT_COPIED: &str =
     "the vault is not copied: bring its file and key too, without them no text can be opened";
 
 fn copy_journal(args: &CopyArgs) -> Result<ExitCode> {
-    let config = args.config.as_deref();
-    let from = Stored::named(&args.from, config, &args.archive)?;
+    let (config, partition) = (args.config.as_deref(), Partition(args.partition));
+    let from = Stored::named(&args.from, partition, config, &args.archive)?;
     let mut reader = from.reader()?;
-    let mut target = Target::named(&args.to, config)?;
+    let mut target = Target::named(&args.to, partition, config)?;
     let mut progress = Progress::new("records", reader.last()?.unwrap_or_default().0);
-    let report = arena_journal::copy(reader.as_mut(), target.journal.as_mut(), FIRST, &mut |number| {
+    let report = arena_journal::copy(reader.as_mut(), target.journal.as_mut(), partition, &mut |number| {
         progress.at(number.0);
     });
     progress.end();
@@ -176,7 +178,7 @@ fn info(at: &Where) -> Result<ExitCode> {
 fn verify(at: &Where) -> Result<ExitCode> {
     let stored = at.at.open()?;
     let mut reader = stored.reader()?;
-    let report = audit(reader.as_mut(), FIRST, &[]).context("the journal does not hold")?;
+    let report = audit(reader.as_mut(), stored.partition, &[]).context("the journal does not hold")?;
     if at.json {
         say!(
             "{}",

@@ -12,7 +12,7 @@ use arena_journal::{
     Archives, DataDir, JetStreamJournal, Journal, Mark, Nats, Reader, SqliteJournal,
     replicated::{leader, mirror_in},
 };
-use arena_schema::id::Era;
+use arena_schema::id::{Era, Partition};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tokio::runtime::Runtime;
@@ -32,12 +32,17 @@ pub(super) struct At {
     /// A folder with eras that were archived; may be given again.
     #[arg(long, value_name = "DIR")]
     pub(super) archive: Vec<PathBuf>,
+    /// Which partition's, where the arena has several.
+    #[arg(long, value_name = "P", default_value_t = 0)]
+    pub(super) partition: u16,
 }
 
 /// A journal that is there, to be read.
 pub(super) struct Stored {
     /// What to call it.
     pub(super) name: String,
+    /// Which partition's it is.
+    pub(super) partition: Partition,
     /// Where it lies.
     pub(super) place: Place,
     archives: Vec<PathBuf>,
@@ -76,12 +81,17 @@ impl At {
     /// There is none, or it cannot be opened.
     pub(super) fn open(&self) -> Result<Stored> {
         let config = self.config.as_deref();
+        let partition = Partition(self.partition);
         let mut stored = match (&self.data, &self.nats) {
-            (Some(data), _) => in_folder(data)?,
-            (None, Some(url)) => on_nats(&load(config, &[Flag::new("--nats", "nats.url", url)])?)?,
+            (Some(data), _) => in_folder(data, partition)?,
+            (None, Some(url)) => on_nats(&load(config, &[Flag::new("--nats", "nats.url", url)])?, partition)?,
             (None, None) => {
                 let settings = load(config, &[])?;
-                if settings.nats.url.is_some() { on_nats(&settings)? } else { in_folder(&settings.data)? }
+                if settings.nats.url.is_some() {
+                    on_nats(&settings, partition)?
+                } else {
+                    in_folder(&settings.data, partition)?
+                }
             }
         };
         stored.archives.clone_from(&self.archive);
@@ -89,28 +99,33 @@ impl At {
     }
 }
 
-fn in_folder(data: &Path) -> Result<Stored> {
-    let own = SqliteJournal::path_in(data, FIRST, Era(1));
-    let copy = mirror_in(data, FIRST);
+fn in_folder(data: &Path, partition: Partition) -> Result<Stored> {
+    let own = SqliteJournal::path_in(data, partition, Era(1));
+    let copy = mirror_in(data, partition);
     for records in [&own, &copy] {
         if SqliteJournal::is_there(records)? {
             let place = Place::Files { records: records.clone(), data: data.to_owned() };
-            return Ok(Stored { name: records.display().to_string(), place, archives: Vec::new() });
+            let name = records.display().to_string();
+            return Ok(Stored { name, partition, place, archives: Vec::new() });
         }
     }
     bail!("there is no journal in {}: {} is missing", data.display(), own.display());
 }
 
-fn on_nats(settings: &Settings) -> Result<Stored> {
+fn on_nats(settings: &Settings, partition: Partition) -> Result<Stored> {
     let runtime = runtime()?;
     let nats = runtime.block_on(Nats::connect(&place::options(settings)?))?;
-    let found = runtime.block_on(JetStreamJournal::find(&nats, FIRST))?;
+    let found = runtime.block_on(JetStreamJournal::find(&nats, partition))?;
     let url = settings.nats.url.as_ref().map(ToString::to_string).unwrap_or_default();
     let Some(journal) = found else {
-        bail!("there is no journal on {url}: it has no stream ARENA_RECORDS_{}_1", FIRST.0);
+        bail!("there is no journal on {url}: it has no stream ARENA_RECORDS_{}_1", partition.0);
     };
-    let name = format!("the journal on {url}");
-    Ok(Stored { name, place: Place::Nats { journal: Box::new(journal), runtime }, archives: Vec::new() })
+    let name = match partition {
+        FIRST => format!("the journal on {url}"),
+        other => format!("the journal of partition {} on {url}", other.0),
+    };
+    let place = Place::Nats { journal: Box::new(journal), runtime };
+    Ok(Stored { name, partition, place, archives: Vec::new() })
 }
 
 impl Stored {
@@ -118,11 +133,16 @@ impl Stored {
     ///
     /// # Errors
     /// As [`At::open`].
-    pub(super) fn named(text: &str, config: Option<&Path>, archives: &[PathBuf]) -> Result<Self> {
+    pub(super) fn named(
+        text: &str,
+        partition: Partition,
+        config: Option<&Path>,
+        archives: &[PathBuf],
+    ) -> Result<Self> {
         let stored = if is_url(text) {
-            on_nats(&load(config, &[Flag::new("--from", "nats.url", text)])?)?
+            on_nats(&load(config, &[Flag::new("--from", "nats.url", text)])?, partition)?
         } else {
-            in_folder(Path::new(text))?
+            in_folder(Path::new(text), partition)?
         };
         Ok(Self { archives: archives.to_vec(), ..stored })
     }
@@ -139,13 +159,13 @@ impl Stored {
         if self.archives.is_empty() {
             return Ok(reader);
         }
-        Ok(Box::new(Archives::before(reader, &self.archives, FIRST)?))
+        Ok(Box::new(Archives::before(reader, &self.archives, self.partition)?))
     }
 
     /// What is remembered of it beside it.
     pub(super) fn marks(&self) -> Vec<Mark> {
         match &self.place {
-            Place::Files { data, .. } => arena_projectors::marks(data, FIRST),
+            Place::Files { data, .. } => arena_projectors::marks(data, self.partition),
             Place::Nats { .. } => Vec::new(),
         }
     }
@@ -164,22 +184,22 @@ impl Target {
     ///
     /// # Errors
     /// Somebody else writes it, or it cannot be opened.
-    pub(super) fn named(text: &str, config: Option<&Path>) -> Result<Self> {
+    pub(super) fn named(text: &str, partition: Partition, config: Option<&Path>) -> Result<Self> {
         if !is_url(text) {
             let folder = DataDir::take(Path::new(text))?;
-            let journal = SqliteJournal::open(&SqliteJournal::path_in(folder.path(), FIRST, Era(1)))?;
+            let journal = SqliteJournal::open(&SqliteJournal::path_in(folder.path(), partition, Era(1)))?;
             return Ok(Self { journal: Box::new(journal), _runtime: None, _folder: Some(folder) });
         }
         let settings = load(config, &[Flag::new("--to", "nats.url", text)])?;
         let runtime = runtime()?;
         let nats = runtime.block_on(place::connect(&settings))?;
-        let leads = runtime.block_on(leader(&nats, FIRST)).map_err(anyhow::Error::msg)?;
+        let leads = runtime.block_on(leader(&nats, partition)).map_err(anyhow::Error::msg)?;
         if let Some(leads) = leads.filter(|leads| leads.live) {
             let who = leads.incarnation.map(|incarnation| incarnation.to_string()).unwrap_or_default();
             bail!("an arena runs on {text}: the process {who} leads there; stop its processes first");
         }
         let journal = runtime
-            .block_on(JetStreamJournal::open_newest(&nats, FIRST))
+            .block_on(JetStreamJournal::open_newest(&nats, partition))
             .context("the target's streams cannot be opened")?;
         Ok(Self { journal: Box::new(journal), _runtime: Some(runtime), _folder: None })
     }

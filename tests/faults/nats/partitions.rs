@@ -9,7 +9,7 @@ use arena_schema::{
     Event,
     id::{MatchId, Partition},
 };
-use arena_tests::{nats::left_out, served::poll_async};
+use arena_tests::{nats::left_out, program::arena, served::poll_async};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -80,6 +80,19 @@ async fn matches_of_all_partitions_end_and_count_although_an_engine_and_a_gatewa
         assert_nobody_paid(&records);
         let ended = records.iter().flat_map(|record| &record.events);
         played.push(ended.filter(|event| matches!(event, Event::MatchEnded(_))).count());
+        // As whoever runs the arena looks at it.
+        let number = partition.to_string();
+        let (url, copy) = (site.servers.url(), site.data("g2").display().to_string());
+        for at in [["--nats", &url], ["--data", &copy]] {
+            let of = ["--partition", &number, "--json"];
+            let printed = arena(["audit"].into_iter().chain(at).chain(of));
+            assert_eq!(printed.code(), 0, "{}", printed.err);
+            let report: Value = serde_json::from_str(&printed.out).unwrap();
+            assert!(report["holds"] == true && report["records"].as_u64() > Some(10), "{report}");
+            let printed = arena(["journal", "info"].into_iter().chain(at).chain(of));
+            let report: Value = serde_json::from_str(&printed.out).unwrap();
+            assert_eq!(report["partition"], partition, "{report}");
+        }
     }
     println!("matches played in each partition: {played:?}");
     assert_eq!(played.iter().sum::<usize>(), MATCHES);
