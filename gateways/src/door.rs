@@ -2,14 +2,21 @@
 //! over them.
 //!
 //! Whoever keeps connections open takes room from others at this door, and from nobody else: descriptors remain for the journal,
-//! the views and the agents that are asked.
+//! the views and the agents that are asked. A connection on which a request waits for what others do is held, and may be silent.
 
-use axum::serve::Listener;
+use axum::{
+    extract::connect_info::Connected,
+    serve::{IncomingStream, Listener},
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
-    fs, io,
+    io,
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -20,10 +27,12 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-/// How many connections are open at once, where the system gives descriptors for twice as many.
-pub const CONNECTIONS_MAX: usize = 4_096;
 /// How many descriptors a process has where the system does not say.
 const DESCRIPTORS_ASSUMED: usize = 1_024;
+/// How many descriptors are asked of the system, within what it allows a process.
+const DESCRIPTORS_WANTED: u64 = 65_536;
+/// How many are left for all else, where a process has many.
+const DESCRIPTORS_LEFT: usize = 1_024;
 /// How long a connection may be silent both ways; longer than any answer waits, and what streams says something more often.
 pub const SILENCE_MAX: Duration = Duration::from_secs(75);
 
@@ -37,8 +46,10 @@ pub struct Door {
 impl Door {
     /// With the room that this process has.
     pub fn new(listener: TcpListener) -> Self {
-        let descriptors = descriptors_max().unwrap_or(DESCRIPTORS_ASSUMED);
-        Self::with(listener, CONNECTIONS_MAX.min(descriptors / 2), SILENCE_MAX)
+        let descriptors = raise_descriptors();
+        let room = (descriptors / 2).max(descriptors.saturating_sub(DESCRIPTORS_LEFT));
+        tracing::info!(descriptors, connections = room, "the door is open");
+        Self::with(listener, room, SILENCE_MAX)
     }
 
     fn with(listener: TcpListener, room: usize, silence_max: Duration) -> Self {
@@ -46,11 +57,49 @@ impl Door {
     }
 }
 
-/// The soft limit of open files, where the system shows it.
-fn descriptors_max() -> Option<usize> {
-    let limits = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_whitespace().next()?.parse().ok()
+/// Raises this process's soft limit of open files as far as the system lets it; gives what it has then.
+fn raise_descriptors() -> usize {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.unwrap_or(DESCRIPTORS_WANTED).min(DESCRIPTORS_WANTED);
+    if current.is_some_and(|current| current < wanted)
+        && let Err(why) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum })
+    {
+        tracing::warn!(%why, "the limit of open files cannot be raised");
+    }
+    let current = getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS_WANTED);
+    usize::try_from(current).unwrap_or(DESCRIPTORS_ASSUMED)
+}
+
+/// How many requests of a connection wait for what others do. A clone counts with it.
+#[derive(Debug, Clone, Default)]
+pub struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    /// Holds the connection until what this gives is dropped.
+    pub fn hold(&self) -> Holding {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Holding(self.clone())
+    }
+
+    fn is_held(&self) -> bool {
+        self.0.load(Ordering::SeqCst) > 0
+    }
+}
+
+/// A request that waits.
+#[derive(Debug)]
+pub struct Holding(Held);
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Connected<IncomingStream<'_, Door>> for Held {
+    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
+        stream.io().held.clone()
+    }
 }
 
 impl Listener for Door {
@@ -62,7 +111,8 @@ impl Listener for Door {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         let heard = Instant::now();
         let silence = Box::pin(sleep_until(heard + self.silence_max));
-        (Connection { stream, silence, heard, silence_max: self.silence_max, _room: room }, address)
+        let held = Held::default();
+        (Connection { stream, silence, heard, silence_max: self.silence_max, held, _room: room }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -76,6 +126,7 @@ pub struct Connection {
     silence: Pin<Box<Sleep>>,
     heard: Instant,
     silence_max: Duration,
+    held: Held,
     _room: OwnedSemaphorePermit,
 }
 
@@ -83,6 +134,9 @@ impl Connection {
     /// Whether nothing went either way for too long; if not yet, the task is woken then.
     fn is_silent(&mut self, context: &mut Context<'_>) -> bool {
         while self.silence.as_mut().poll(context).is_ready() {
+            if self.held.is_held() {
+                self.heard = Instant::now();
+            }
             let end = self.heard + self.silence_max;
             if end <= Instant::now() {
                 return true;
@@ -155,7 +209,7 @@ impl AsyncWrite for Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::{Router, routing::get};
+    use axum::{Router, extract::ConnectInfo, routing::get};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n";
@@ -217,8 +271,35 @@ mod tests {
         assert!(answered(&mut third).await.ends_with("here"));
     }
 
+    #[tokio::test]
+    async fn a_connection_whose_request_waits_may_be_silent() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router: Router = Router::new().route(
+            "/",
+            get(|ConnectInfo(held): ConnectInfo<Held>| async move {
+                let _holding = held.hold();
+                tokio::time::sleep(Duration::from_millis(1_200)).await;
+                "here"
+            }),
+        );
+        let door = Door::with(listener, 8, Duration::from_millis(300));
+        let service = router.into_make_service_with_connect_info::<Held>();
+        tokio::spawn(async move { axum::serve(door, service).await });
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(REQUEST).await.unwrap();
+        assert!(answered(&mut stream).await.ends_with("here"));
+        // And from then on no longer.
+        let mut rest = Vec::new();
+        let ended = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut rest)).await;
+        assert!(ended.is_ok(), "it is kept for ever");
+    }
+
     #[test]
-    fn the_system_says_how_many_descriptors_there_are() {
-        assert!(!cfg!(target_os = "linux") || descriptors_max().is_some_and(|max| max > 0));
+    fn the_limit_of_open_files_is_raised_as_far_as_it_goes() {
+        let descriptors = raise_descriptors();
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        assert_eq!(current, Some(descriptors as u64));
+        assert!(maximum.is_none_or(|maximum| descriptors as u64 >= maximum.min(DESCRIPTORS_WANTED)));
     }
 }

@@ -1,6 +1,6 @@
 //! The listener: all routes, the limits that every request meets, and an orderly end.
 
-use crate::{api, arena::Arena, door::Door, problem::Problem, web};
+use crate::{api, arena::Arena, door::{Door, Held}, problem::Problem, web};
 use anyhow::Result;
 use arena_schema::id::MatchId;
 use axum::{
@@ -79,6 +79,7 @@ pub async fn serve(
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    axum::serve(Door::new(listener), routes(arena)).with_graceful_shutdown(stop).await?;
+    let service = routes(arena).into_make_service_with_connect_info::<Held>();
+    axum::serve(Door::new(listener), service).with_graceful_shutdown(stop).await?;
     Ok(())
 }

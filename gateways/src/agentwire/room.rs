@@ -1,0 +1,486 @@
+//! One session as this process sees it: who is in, how far each has read, which receives wait, and the last entries. It is folded
+//! from the records; only what waits, and since when nothing does, is this process's own (agentwire, *Presence*).
+
+use super::{
+    entry::{Line, Stands, presence_line},
+    params::Filter,
+};
+use arena_schema::{
+    LogTime,
+    id::{Partition, SessionId, SessionKey},
+};
+use bytes::Bytes;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::oneshot;
+
+/// How many entries are kept at hand, and of how many bytes together.
+const RECENT_MAX: usize = 256;
+const RECENT_BYTES_MAX: usize = 256 * 1024;
+
+/// A session.
+pub(super) struct Room {
+    pub(super) partition: Partition,
+    pub(super) key: SessionKey,
+    pub(super) id: SessionId,
+    pub(super) owned: bool,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    people: Vec<Person>,
+    /// The number of the last entry.
+    last: u64,
+    /// Those at hand, without a gap up to the last.
+    recent: VecDeque<Arc<Line>>,
+    recent_bytes: usize,
+    waiting: BTreeMap<u64, Waiting>,
+    tickets: u64,
+    /// When somebody last received, as far as the journal knows.
+    touched: LogTime,
+    ended: bool,
+}
+
+/// A participant.
+#[derive(Debug, Clone)]
+pub(super) struct Person {
+    /// Its name in clear; none until somebody asks for the session.
+    pub(super) name: Option<Arc<str>>,
+    pub(super) is_in: bool,
+    pub(super) read: u64,
+    pub(super) account: Option<Arc<str>>,
+    /// When its last receive ended, or it joined.
+    pub(super) since: LogTime,
+    /// Its newest receive.
+    newest: u64,
+    /// The one that waits.
+    waiting: Option<u64>,
+}
+
+impl Person {
+    pub(super) fn new(name: Option<Arc<str>>, account: Option<Arc<str>>, is_in: bool, read: u64, since: LogTime) -> Self {
+        Self { name, is_in, read, account, since, newest: 0, waiting: None }
+    }
+
+    /// Whether a receive of it waits, and is one whose presence counts for those who watch it.
+    fn counts(&self, waiting: &BTreeMap<u64, Waiting>) -> bool {
+        self.waiting.and_then(|ticket| waiting.get(&ticket)).is_some_and(|waiting| !waiting.wants.presence)
+    }
+}
+
+/// Whose receive it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    /// A participant's, by its number in the session.
+    Participant(u32),
+    /// Of one who reads without joining.
+    Reader,
+}
+
+/// What a receive waits for.
+#[derive(Debug, Clone)]
+pub(super) struct Wants {
+    pub(super) after: u64,
+    pub(super) own: bool,
+    pub(super) presence: bool,
+    pub(super) filter: Filter,
+}
+
+impl Wants {
+    pub(super) fn takes(&self, who: Who, line: &Line) -> bool {
+        let own = who == Who::Participant(line.who);
+        line.n > self.after && (self.own || !own) && self.filter.wants(&line.kind)
+    }
+}
+
+struct Waiting {
+    who: Who,
+    wants: Wants,
+    /// The presence as it was when it began.
+    saw: u64,
+    wake: oneshot::Sender<Woken>,
+}
+
+/// Why a receive that waited ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// With the entries up to this one that it wants, if any, and this presence.
+    Answer { upto: u64, presence: Bytes },
+    /// A newer one of the same participant came.
+    Replaced,
+    /// The participant's name was taken back, or its link is no participant's any more.
+    Refused(Arc<str>),
+    /// The session ended.
+    Ended,
+}
+
+/// A receive that is under way; once its number is known it may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticket(u64);
+
+/// What one operation did to a session, besides moving read positions.
+#[derive(Debug, Default)]
+pub(super) struct Operation {
+    pub(super) lines: Vec<Arc<Line>>,
+    /// Who joined for the first time, in order.
+    pub(super) joined: Vec<Person>,
+    /// Who came back or left.
+    pub(super) moved: Vec<(u32, bool)>,
+    /// Whose link is no participant's any more.
+    pub(super) replaced: Vec<u32>,
+    /// The number of the last entry, where the lines are not made since nobody looks.
+    pub(super) last: Option<u64>,
+    pub(super) accounts: Vec<(u32, Option<Arc<str>>)>,
+    pub(super) ends: bool,
+}
+
+impl Room {
+    pub(super) fn new(
+        (partition, key, id): (Partition, SessionKey, SessionId),
+        owned: bool,
+        people: Vec<Person>,
+        last: u64,
+        touched: LogTime,
+    ) -> Self {
+        let inner = Inner {
+            people,
+            last,
+            recent: VecDeque::new(),
+            recent_bytes: 0,
+            waiting: BTreeMap::new(),
+            tickets: 0,
+            touched,
+            ended: false,
+        };
+        Self { partition, key, id, owned, inner: Mutex::new(inner) }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether every name is known.
+    pub(super) fn is_named(&self) -> bool {
+        self.inner().people.iter().all(|person| person.name.is_some())
+    }
+
+    /// The names and accounts that were looked up, by the participants' numbers.
+    pub(super) fn set_names(&self, names: impl IntoIterator<Item = (u32, Arc<str>, Option<Arc<str>>)>) {
+        let mut inner = self.inner();
+        for (at, name, account) in names {
+            if let Some(person) = inner.people.get_mut(at as usize).filter(|person| person.name.is_none()) {
+                person.name = Some(name);
+                person.account = account;
+            }
+        }
+    }
+
+    /// The number of the last entry.
+    pub(super) fn last(&self) -> u64 {
+        self.inner().last
+    }
+
+    /// A participant's read position.
+    pub(super) fn read_of(&self, at: u32) -> u64 {
+        self.inner().people.get(at as usize).map_or(0, |person| person.read)
+    }
+
+    /// Since when a participant has not been receiving; none while it is.
+    pub(super) fn silent_since(&self, at: u32) -> Option<LogTime> {
+        let inner = self.inner();
+        if inner.is_receiving(at) { None } else { inner.people.get(at as usize).map(|person| person.since) }
+    }
+
+    /// A participant's name.
+    pub(super) fn name_of(&self, at: u32) -> Option<Arc<str>> {
+        self.inner().people.get(at as usize)?.name.clone()
+    }
+
+    /// The account that a participant is vouched for by.
+    pub(super) fn account_of(&self, at: u32) -> Option<Arc<str>> {
+        self.inner().people.get(at as usize)?.account.clone()
+    }
+
+    /// The entries at hand behind this one; none where some of them are no more.
+    pub(super) fn recent(&self, after: u64) -> Option<Vec<Arc<Line>>> {
+        let inner = self.inner();
+        if after >= inner.last {
+            return Some(Vec::new());
+        }
+        let first = inner.recent.front()?.n;
+        (first <= after + 1).then(|| inner.recent.iter().filter(|line| line.n > after).cloned().collect())
+    }
+
+    /// Whether the journal is to be told that somebody receives, and when it was last.
+    pub(super) fn touch(&self, now: LogTime, every_us: u64) -> bool {
+        let mut inner = self.inner();
+        let due = now.us_since(inner.touched) >= every_us;
+        if due {
+            inner.touched = now;
+        }
+        due
+    }
+
+    /// Whether any participant's receive waits.
+    pub(super) fn is_received_in(&self) -> bool {
+        self.inner().waiting.values().any(|waiting| waiting.who != Who::Reader)
+    }
+
+    /// A receive of a participant begins: one that waits is replaced.
+    pub(super) fn arrive(&self, who: Who, now: LogTime) -> Ticket {
+        let mut inner = self.inner();
+        inner.tickets += 1;
+        let ticket = inner.tickets;
+        if let Who::Participant(at) = who {
+            inner.end_of(at, now, || Woken::Replaced);
+            if let Some(person) = inner.people.get_mut(at as usize) {
+                person.newest = ticket;
+            }
+        }
+        Ticket(ticket)
+    }
+
+    /// The presence for a receive that returns at once: before it ends (CHOICES-agentwire 5).
+    pub(super) fn presence_for(&self, who: Who) -> Bytes {
+        let inner = self.inner();
+        let receiving = match who {
+            Who::Participant(at) => Some(at),
+            Who::Reader => None,
+        };
+        inner.presence(receiving)
+    }
+
+    /// A receive that did not wait ends.
+    pub(super) fn depart(&self, who: Who, now: LogTime) {
+        let mut inner = self.inner();
+        if let Who::Participant(at) = who {
+            inner.rest(at, now);
+        }
+        inner.wake_watchers(now);
+    }
+
+    /// A receive waits from now on. Where entries came that it has not seen, it is told to look again.
+    ///
+    /// # Errors
+    /// How it ends instead: replaced, or the session is over. None: it has to look again first.
+    pub(super) fn wait(
+        &self,
+        ticket: Ticket,
+        who: Who,
+        wants: Wants,
+        now: LogTime,
+    ) -> Result<oneshot::Receiver<Woken>, Option<Woken>> {
+        let mut inner = self.inner();
+        if inner.ended {
+            return Err(Some(Woken::Ended));
+        }
+        if let Who::Participant(at) = who {
+            let Some(person) = inner.people.get(at as usize) else { return Err(Some(Woken::Ended)) };
+            if person.newest != ticket.0 {
+                return Err(Some(Woken::Replaced));
+            }
+            if !person.is_in {
+                return Err(Some(Woken::Answer { upto: inner.last, presence: inner.presence(None) }));
+            }
+        }
+        if inner.last > wants.after && inner.missed(who, &wants) {
+            return Err(None);
+        }
+        let (wake, woken) = oneshot::channel();
+        inner.waiting.insert(ticket.0, Waiting { who, wants, saw: 0, wake });
+        if let Who::Participant(at) = who
+            && let Some(person) = inner.people.get_mut(at as usize)
+        {
+            person.waiting = Some(ticket.0);
+        }
+        // As it is now that it waits.
+        let saw = inner.signature();
+        if let Some(waiting) = inner.waiting.get_mut(&ticket.0) {
+            waiting.saw = saw;
+        }
+        inner.wake_watchers(now);
+        Ok(woken)
+    }
+
+    /// A receive that waited ends by itself: its client is gone, or its time is up. Gives the presence before it ended and the
+    /// last entry; none where it was woken meanwhile.
+    pub(super) fn stop_waiting(&self, ticket: Ticket, now: LogTime) -> Option<(u64, Bytes)> {
+        let mut inner = self.inner();
+        if !inner.waiting.contains_key(&ticket.0) {
+            return None;
+        }
+        let answer = (inner.last, inner.presence(None));
+        drop(inner.take(ticket.0, now)?);
+        inner.wake_watchers(now);
+        Some(answer)
+    }
+
+    /// Takes in what an operation did and answers the receives that it wakes, all with the same presence: the one from before any
+    /// of them ended.
+    pub(super) fn take_in(&self, operation: Operation, now: LogTime) {
+        self.inner().take_in(operation, now);
+    }
+
+    /// Read positions moved.
+    pub(super) fn move_reads(&self, reads: impl IntoIterator<Item = (u32, u64)>, now: LogTime) {
+        let mut inner = self.inner();
+        for (at, read) in reads {
+            if let Some(person) = inner.people.get_mut(at as usize) {
+                person.read = person.read.max(read);
+            }
+        }
+        inner.wake_watchers(now);
+    }
+
+    /// Ends a participant's waiting receive with a refusal.
+    pub(super) fn refuse(&self, at: u32, why: &Arc<str>, now: LogTime) {
+        let mut inner = self.inner();
+        inner.end_of(at, now, || Woken::Refused(Arc::clone(why)));
+        inner.wake_watchers(now);
+    }
+}
+
+impl Inner {
+    fn is_receiving(&self, at: u32) -> bool {
+        self.people.get(at as usize).is_some_and(|person| person.waiting.is_some())
+    }
+
+    /// Takes a receive out of those that wait.
+    fn take(&mut self, ticket: u64, now: LogTime) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&ticket)?;
+        if let Who::Participant(at) = waiting.who {
+            self.rest(at, now);
+        }
+        Some(waiting)
+    }
+
+    fn rest(&mut self, at: u32, now: LogTime) {
+        if let Some(person) = self.people.get_mut(at as usize) {
+            person.since = now;
+            person.waiting = None;
+        }
+    }
+
+    /// The presence; `also` counts as receiving.
+    fn presence(&self, also: Option<u32>) -> Bytes {
+        let here = self.people.iter().zip(0..).filter(|(person, _)| person.is_in);
+        presence_line(here.map(|(person, at)| Stands {
+            name: person.name.as_deref().unwrap_or_default(),
+            read: person.read,
+            since: (person.waiting.is_none() && also != Some(at)).then_some(person.since),
+            account: person.account.as_deref(),
+        }))
+    }
+
+    /// What a change of the presence is seen by (CHOICES-agentwire 6).
+    fn signature(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for (at, person) in self.people.iter().enumerate().filter(|(_, person)| person.is_in) {
+            (at, person.read, &person.account, person.counts(&self.waiting)).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    fn missed(&self, who: Who, wants: &Wants) -> bool {
+        match self.recent.front() {
+            Some(first) if first.n <= wants.after + 1 => self.recent.iter().any(|line| wants.takes(who, line)),
+            // They are not at hand.
+            _ => true,
+        }
+    }
+
+    fn keep(&mut self, line: &Arc<Line>) {
+        self.recent_bytes += line.json.len();
+        self.recent.push_back(Arc::clone(line));
+        while self.recent.len() > RECENT_MAX || (self.recent_bytes > RECENT_BYTES_MAX && self.recent.len() > 1) {
+            let Some(gone) = self.recent.pop_front() else { break };
+            self.recent_bytes -= gone.json.len();
+        }
+    }
+
+    fn take_in(&mut self, operation: Operation, now: LogTime) {
+        let Operation { lines, joined, moved, replaced, last, accounts, ends } = operation;
+        self.people.extend(joined);
+        let mut leaving = Vec::new();
+        for (at, is_in) in moved {
+            if let Some(person) = self.people.get_mut(at as usize) {
+                person.is_in = is_in;
+                if is_in {
+                    person.since = now;
+                } else {
+                    leaving.push(at);
+                }
+            }
+        }
+        for (at, account) in accounts {
+            if let Some(person) = self.people.get_mut(at as usize) {
+                person.account = account;
+            }
+        }
+        for line in &lines {
+            self.last = line.n;
+            self.keep(line);
+        }
+        if let Some(last) = last {
+            self.last = last;
+            (self.recent_bytes, self.recent) = (0, VecDeque::new());
+        }
+        self.ended |= ends;
+
+        let refusal: Arc<str> = "the name was taken back by its account".into();
+        for at in replaced {
+            self.end_of(at, now, || Woken::Refused(Arc::clone(&refusal)));
+        }
+        if self.waiting.is_empty() {
+            return;
+        }
+        let signature = self.signature();
+        let wakes = |waiting: &Waiting| {
+            ends || lines.iter().any(|line| waiting.wants.takes(waiting.who, line))
+                || matches!(waiting.who, Who::Participant(at) if leaving.contains(&at))
+                || (waiting.wants.presence && waiting.saw != signature)
+        };
+        let woken: Vec<u64> =
+            self.waiting.iter().filter(|(_, waiting)| wakes(waiting)).map(|(&ticket, _)| ticket).collect();
+        if woken.is_empty() {
+            return;
+        }
+        let presence = self.presence(None);
+        self.answer(&woken, &presence, now);
+        self.wake_watchers(now);
+    }
+
+    fn answer(&mut self, woken: &[u64], presence: &Bytes, now: LogTime) {
+        for &ticket in woken {
+            let Some(waiting) = self.take(ticket, now) else { continue };
+            // Who is gone meanwhile has ended by itself.
+            let _ = waiting.wake.send(Woken::Answer { upto: self.last, presence: presence.clone() });
+        }
+    }
+
+    fn end_of(&mut self, at: u32, now: LogTime, woken: impl Fn() -> Woken) {
+        let theirs = self.people.get(at as usize).and_then(|person| person.waiting);
+        if let Some(waiting) = theirs.and_then(|ticket| self.take(ticket, now)) {
+            let _ = waiting.wake.send(woken());
+        }
+    }
+
+    /// Answers those who wait for a change of the presence, where it has changed. Whether they themselves are receiving doesn't
+    /// count, so that their end wakes nobody else.
+    fn wake_watchers(&mut self, now: LogTime) {
+        if !self.waiting.values().any(|waiting| waiting.wants.presence) {
+            return;
+        }
+        let signature = self.signature();
+        let changed = |waiting: &Waiting| waiting.wants.presence && waiting.saw != signature;
+        let woken: Vec<u64> =
+            self.waiting.iter().filter(|(_, waiting)| changed(waiting)).map(|(&ticket, _)| ticket).collect();
+        if !woken.is_empty() {
+            let presence = self.presence(None);
+            self.answer(&woken, &presence, now);
+        }
+    }
+}
