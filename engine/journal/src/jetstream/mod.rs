@@ -20,6 +20,7 @@ mod feed;
 mod inspect;
 mod objects;
 mod read;
+mod removal;
 mod streams;
 mod sweep;
 

@@ -4,7 +4,7 @@
 use super::{
     backfill::backfill,
     lease::{Held, LOOK, LeadMark, Lease, LeaseError, MARGIN, RENEWAL},
-    mirror::{Joined, Mirror, record_in},
+    mirror::{Joined, Mirror, has_record, record_in},
     publisher::{Lagging, LocalCopy, Publisher},
     service::Service,
     submitter::{self, Submitter, ask},
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     clock::Clock,
     jetstream::{JetStreamJournal, Nats, OwnedRecord, Tail},
-    journal::{Journal, JournalError, Reader, Visit},
+    journal::{Journal, JournalError, Reader},
     sequencer::{
         Durable, End, Follower, Handle, Lead, LeadOptions, Mover, Producer, Replica, Source, StartError,
         Stopped, end, replay,
@@ -357,12 +357,7 @@ fn check_remembered(
             ),
         });
     }
-    let mut theirs = None;
-    journal.reader()?.read(last, &mut |stored| {
-        theirs = Some(stored.bytes.to_vec());
-        Visit::Enough
-    })?;
-    if theirs.as_deref() == Some(&own[..]) {
+    if has_record(journal.reader()?.as_mut(), last, &own)? {
         return Ok(());
     }
     Err(StartError::Forgotten {

@@ -3,6 +3,7 @@
 mod contract;
 #[path = "../../../../../tests/harness/proxy.rs"]
 pub(super) mod proxy;
+mod removal;
 mod restart;
 mod sequencer;
 mod settings;
