@@ -54,7 +54,7 @@ pub use sequencer::{
 pub use snapshot::{
     FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Sharing, Snapshot, SnapshotFault,
     SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SnapshotStoreError, Snapshots,
-    restore_newest,
+    newest_borne_out, restore_newest,
 };
 pub use sqlite::{SqliteJournal, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};

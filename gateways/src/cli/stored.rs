@@ -55,6 +55,8 @@ pub(super) enum Place {
     Nats {
         /// The journal.
         journal: Box<JetStreamJournal>,
+        /// The connection.
+        nats: Box<Nats>,
         /// Its runtime.
         runtime: Runtime,
     },
@@ -110,7 +112,8 @@ fn on_nats(settings: &Settings) -> Result<Stored> {
         bail!("there is no journal on {url}: it has no stream ARENA_RECORDS_{}_1", PARTITION.0);
     };
     let name = format!("the journal on {url}");
-    Ok(Stored { name, place: Place::Nats { journal: Box::new(journal), runtime }, archives: Vec::new() })
+    let place = Place::Nats { journal: Box::new(journal), nats: Box::new(nats), runtime };
+    Ok(Stored { name, place, archives: Vec::new() })
 }
 
 impl Stored {

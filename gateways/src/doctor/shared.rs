@@ -1,6 +1,6 @@
 //! What can be seen of a journal on NATS: the servers, whether they sync, our streams, who leads.
 
-use super::{Check, local};
+use super::{Check, local, snapshots::snapshots};
 use crate::{arena::PARTITION, place, settings::Settings};
 use arena_journal::{
     Durability, JetStreamJournal, Journal, Nats, NatsReport, StreamReport, Vault, VaultKey,
@@ -43,6 +43,7 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
     if report.streams.is_empty() {
         checks.push(Check::fine("streams", "there are none yet; the first start makes them"));
     }
+    snapshots(runtime, &nats, PARTITION, &report, checks);
     vault(settings, runtime, &nats, checks);
     lead(runtime, &nats, checks);
     end(settings, runtime, &nats, checks);
@@ -86,7 +87,7 @@ fn replicas(
     });
 }
 
-fn stream(stream: &StreamReport) -> Check {
+pub(super) fn stream(stream: &StreamReport) -> Check {
     let StreamReport { name, last, bytes, bytes_max, sealed, strange, replicas } = stream;
     let what = "stream";
     if let Some(strange) = strange {
