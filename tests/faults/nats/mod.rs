@@ -8,6 +8,7 @@ mod gateways;
 mod leader;
 mod reads;
 mod servers;
+mod snapshots;
 mod starting;
 
 use crate::records::{self, Reduced};
