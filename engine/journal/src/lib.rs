@@ -42,7 +42,7 @@ pub use copy::{CopyError, CopyReport, copy};
 pub use data_dir::{DataDir, DataDirError};
 pub use jetstream::{
     Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, NatsReport, ObjectSnapshots,
-    OwnedRecord, StreamReport, Tail,
+    OwnedRecord, ServerReport, ServerSeen, StreamReport, Tail,
 };
 pub use journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;

@@ -3,8 +3,8 @@
 use super::{Check, local, snapshots::snapshots};
 use crate::{arena::PARTITION, place, settings::Settings};
 use arena_journal::{
-    Durability, JetStreamJournal, Journal, Nats, NatsReport, StreamReport, Vault, VaultKey,
-    replicated::leader,
+    Durability, JetStreamJournal, Journal, Nats, NatsReport, ServerReport, ServerSeen, StreamReport, Vault,
+    VaultKey, replicated::leader,
 };
 use arena_schema::{LogTime, subject::VAULT_BUCKET};
 use tokio::runtime::Runtime;
@@ -27,6 +27,7 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
         Err(why) => return checks.push(Check::refuses("NATS", why.to_string(), "set nats.url")),
     };
     checks.push(Check::fine("NATS", format!("{url} answers; nats-server {}", nats.server_version())));
+    checks.push(servers(&runtime.block_on(nats.servers())));
     checks.push(durability(settings, runtime.block_on(nats.durability())));
     let report = match runtime.block_on(nats.inspect(PARTITION)) {
         Ok(report) => report,
@@ -47,6 +48,29 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
     vault(settings, runtime, &nats, checks);
     lead(runtime, &nats, checks);
     end(settings, runtime, &nats, checks);
+}
+
+/// That each server that may lead a stream is new enough.
+fn servers(servers: &[ServerReport]) -> Check {
+    let what = "servers";
+    let said = |ServerReport { server, seen }: &ServerReport| match seen {
+        ServerSeen::Version(version) => format!("{server} {version}"),
+        ServerSeen::WithoutJetStream => format!("{server} without JetStream"),
+        ServerSeen::Unseen(why) => format!("{server} could not be asked ({why})"),
+    };
+    let says = servers.iter().map(said).collect::<Vec<_>>().join(", ");
+    if servers.iter().any(ServerReport::is_old) {
+        return Check::refuses(
+            what,
+            says,
+            "bring every server to 2.12.3 or newer: any of them may come to lead a stream",
+        );
+    }
+    if servers.iter().any(|server| matches!(server.seen, ServerSeen::Unseen(_))) {
+        let next = "see that it runs and can be reached from here, or set nats.monitor_url or nats.system_credentials";
+        return Check::note(what, says, next);
+    }
+    Check::fine(what, says)
 }
 
 fn durability(settings: &Settings, seen: Durability) -> Check {

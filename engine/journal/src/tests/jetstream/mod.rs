@@ -6,6 +6,7 @@ pub(super) mod proxy;
 mod removal;
 mod restart;
 mod sequencer;
+mod servers;
 mod settings;
 pub(super) mod setup;
 mod sweep;
