@@ -72,7 +72,7 @@ impl Keeping {
     }
 }
 
-/// Connects to the settings' servers, and sees to it that they sync.
+/// Connects to the settings' servers, and sees to it that they sync and are new enough, each that can be asked.
 ///
 /// # Errors
 /// [`NatsError`](arena_journal::NatsError), with what to do about it.
@@ -80,6 +80,13 @@ pub(crate) async fn connect(settings: &Settings) -> Result<Nats> {
     let nats = Nats::connect(&options(settings)?).await?;
     if let Durability::Unchecked { how } = nats.require_durability().await? {
         tracing::warn!("whether NATS syncs before it acknowledges could not be checked: {how}");
+    }
+    for server in nats.require_versions().await? {
+        tracing::warn!(
+            server = server.server,
+            "a NATS server's version could not be checked: {:?}",
+            server.seen
+        );
     }
     Ok(nats)
 }

@@ -1,6 +1,12 @@
 //! The listener: all routes, the limits that every request meets, and an orderly end.
 
-use crate::{api, arena::Arena, door::{Door, Held}, problem::Problem, web};
+use crate::{
+    api,
+    arena::Arena,
+    door::{Door, Held},
+    problem::Problem,
+    web,
+};
 use anyhow::Result;
 use arena_schema::id::MatchId;
 use axum::{

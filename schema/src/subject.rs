@@ -210,9 +210,9 @@ pub const ADDRESSES: &[Address] = &[
         form: Form::ObjectStore,
         name: SNAPSHOTS_STORE,
         subject: None,
-        writes: "engines, from a replay of their own",
-        reads: "engines",
-        holds: "a state with the record, hash, digest, rules and layout that it is of; passed over where any of them does not fit",
+        writes: "engines, from a replay of their own; one of them each",
+        reads: "engines, gateways",
+        holds: "`<partition>-<record>.snap`: a state with the record, hash, digest, rules and layout that it is of, and no text; passed over where any of them does not fit",
     },
 ];
 

@@ -88,7 +88,7 @@ async fn a_journal_cut_short_behind_a_snapshot_is_refused_by_name_though_no_view
 }
 
 /// Appends records of commands that no build knows, as long as may be, until they have so many bytes.
-fn fill(data: &Path, bytes_min: u64) {
+pub(crate) fn fill(data: &Path, bytes_min: u64) {
     let mut command = vec![0; 36 + BODY_BYTES_MAX];
     command[..2].copy_from_slice(&u16::MAX.to_le_bytes());
     command[32..36].copy_from_slice(&(BODY_BYTES_MAX as u32).to_le_bytes());

@@ -42,7 +42,7 @@ pub use copy::{CopyError, CopyReport, copy};
 pub use data_dir::{DataDir, DataDirError};
 pub use jetstream::{
     Durability, GiveUp, JetStreamJournal, Nats, NatsError, NatsOptions, NatsReport, ObjectSnapshots,
-    OwnedRecord, StreamReport, Tail,
+    OwnedRecord, ServerReport, ServerSeen, StreamReport, Tail,
 };
 pub use journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
@@ -54,7 +54,7 @@ pub use sequencer::{
 pub use snapshot::{
     FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Sharing, Snapshot, SnapshotFault,
     SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SnapshotStoreError, Snapshots,
-    restore_newest,
+    newest_borne_out, restore_newest,
 };
 pub use sqlite::{SqliteJournal, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};

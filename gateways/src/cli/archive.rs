@@ -1,20 +1,15 @@
 //! `arena journal archive`: closed eras as files of their own, and the room that they took given back.
 
 use super::{
+    removal,
     stored::{At, Place},
     terminal::{Progress, say},
 };
-use anyhow::{Context, Result, bail};
-use arena_journal::{
-    ArchivedEra, DataDir, FolderSnapshots, JetStreamJournal, Snapshots, SqliteJournal, archive,
-};
-use arena_schema::id::{Partition, RecordNumber};
+use anyhow::Result;
+use arena_journal::{DataDir, archive};
 use clap::Args;
 use serde_json::json;
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 #[derive(Args)]
 pub(super) struct ArchiveArgs {
@@ -23,8 +18,8 @@ pub(super) struct ArchiveArgs {
     /// The folder for the archives.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Remove each era that was archived and verified where it lived: its file, or on NATS its stream (the texts' stream keeps
-    /// all texts). A start needs a snapshot behind them then, and who wants their records the archive.
+    /// Remove each era that was archived and verified where it lived: its file, or on NATS its stream and its texts'
+    /// messages. A start needs a snapshot behind them then, and who wants their records the archive.
     #[arg(long)]
     remove: bool,
     /// Print JSON.
@@ -45,10 +40,15 @@ pub(super) fn run(args: &ArchiveArgs) -> Result<ExitCode> {
     progress.end();
     let eras = eras?;
     drop(reader);
+    let mut texts = 0;
     if args.remove {
         match &stored.place {
-            Place::Files { records, data } => remove_files(records, data, stored.partition, &eras)?,
-            Place::Nats { journal, runtime, .. } => runtime.block_on(remove_streams(journal, &eras))?,
+            Place::Files { records, data } => {
+                removal::of_files(records, data, args.at.config.as_deref(), stored.partition, &eras)?;
+            }
+            Place::Nats { journal, nats, runtime } => {
+                texts = removal::of_streams(nats, journal, runtime, stored.partition, &eras)?;
+            }
         }
     }
     if args.json {
@@ -59,7 +59,10 @@ pub(super) fn run(args: &ArchiveArgs) -> Result<ExitCode> {
                 "blake3": era.blake3.to_string(), "written": era.written, "removed": args.remove,
             })
         });
-        say!("{}", json!({"journal": stored.name, "archived": shown.collect::<Vec<_>>()}));
+        say!(
+            "{}",
+            json!({"journal": stored.name, "archived": shown.collect::<Vec<_>>(), "texts_removed": texts})
+        );
         return Ok(ExitCode::SUCCESS);
     }
     for era in &eras {
@@ -71,48 +74,13 @@ pub(super) fn run(args: &ArchiveArgs) -> Result<ExitCode> {
         };
         say!("era {}: records {} to {} {did}: {}", era.era.0, era.first, era.last, era.file.display());
     }
+    if texts > 0 {
+        say!("{texts} messages of texts that belong to them alone were removed; the archive has them");
+    }
     if eras.is_empty() {
         say!("{} has no closed era with a record behind it: nothing to archive", stored.name);
     } else {
         say!("the vault is not archived: without it no text in these files can be opened");
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// That a start finds where to go on behind what is removed.
-fn check_goes_on(data: &Path, partition: Partition, last: RecordNumber) -> Result<()> {
-    let snapshots = FolderSnapshots::in_data(data).list(partition)?;
-    if !snapshots.iter().any(|number| *number >= last) {
-        bail!(
-            "nothing was removed: there is no snapshot of record {last} or later in {}, and a start would need the \
-             records before; the archives are written, repeat this when the arena has made one",
-            data.display()
-        );
-    }
-    if let Some(mark) = arena_projectors::marks(data, partition).into_iter().find(|mark| mark.number < last) {
-        bail!(
-            "nothing was removed: {} has only come to record {} and needs those behind it; start the arena once, so that \
-             it catches up, and repeat this",
-            mark.who,
-            mark.number
-        );
-    }
-    Ok(())
-}
-
-fn remove_files(records: &Path, data: &Path, partition: Partition, eras: &[ArchivedEra]) -> Result<()> {
-    let Some(last) = eras.last() else { return Ok(()) };
-    check_goes_on(data, partition, last.last)?;
-    for era in eras {
-        SqliteJournal::remove_era(records, era.era)
-            .with_context(|| format!("era {} was archived and cannot be removed", era.era.0))?;
-    }
-    Ok(())
-}
-
-async fn remove_streams(journal: &JetStreamJournal, eras: &[ArchivedEra]) -> Result<()> {
-    for era in eras {
-        journal.remove_era(era.era).await?;
-    }
-    Ok(())
 }

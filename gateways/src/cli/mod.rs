@@ -8,6 +8,7 @@ mod client;
 mod doctor;
 mod journal;
 mod local_match;
+mod removal;
 mod serve;
 mod stored;
 mod terminal;

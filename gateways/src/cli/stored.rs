@@ -60,6 +60,8 @@ pub(super) enum Place {
     Nats {
         /// The journal.
         journal: Box<JetStreamJournal>,
+        /// The connection.
+        nats: Box<Nats>,
         /// Its runtime.
         runtime: Runtime,
     },
@@ -124,7 +126,7 @@ fn on_nats(settings: &Settings, partition: Partition) -> Result<Stored> {
         FIRST => format!("the journal on {url}"),
         other => format!("the journal of partition {} on {url}", other.0),
     };
-    let place = Place::Nats { journal: Box::new(journal), runtime };
+    let place = Place::Nats { journal: Box::new(journal), nats: Box::new(nats), runtime };
     Ok(Stored { name, partition, place, archives: Vec::new() })
 }
 

@@ -5,7 +5,7 @@ use crate::{parts::FIRST, settings::Settings, times::rfc3339_ms};
 use arena_journal::{DataDir, DataDirError, SqliteJournal, Vault, VaultKey, Visit, replicated::mirror_in};
 use arena_schema::{
     LogTime,
-    id::{Era, RecordNumber},
+    id::{Era, Partition, RecordNumber},
     record::{Header, RecordView},
 };
 use std::{
@@ -117,7 +117,7 @@ pub(super) fn clock(settings: &Settings, checks: &mut Vec<Check>) {
     });
     let copy = settings.nats.url.is_some();
     let what = if copy { "local copy" } else { "journal" };
-    match last_header(settings) {
+    match last_header(settings, FIRST) {
         Ok(None) => checks.push(Check::fine(what, "there is none yet")),
         Ok(Some(last)) => {
             let says = format!("record {} of era {}, {}", last.number, last.era.0, rfc3339_ms(last.time));
@@ -133,17 +133,17 @@ pub(super) fn clock(settings: &Settings, checks: &mut Vec<Check>) {
 }
 
 /// Where the records lie in the data folder.
-fn records(settings: &Settings) -> PathBuf {
+fn records(settings: &Settings, partition: Partition) -> PathBuf {
     if settings.nats.url.is_some() {
-        mirror_in(&settings.data, FIRST)
+        mirror_in(&settings.data, partition)
     } else {
-        SqliteJournal::path_in(&settings.data, FIRST, Era(1))
+        SqliteJournal::path_in(&settings.data, partition, Era(1))
     }
 }
 
-/// The last record in the data folder.
-pub(super) fn last_header(settings: &Settings) -> Result<Option<Header>, String> {
-    let path = records(settings);
+/// The last record of a partition in the data folder.
+pub(super) fn last_header(settings: &Settings, partition: Partition) -> Result<Option<Header>, String> {
+    let path = records(settings, partition);
     let read = || {
         if !SqliteJournal::is_there(&path)? {
             return Ok(None);
@@ -166,7 +166,7 @@ pub(super) fn vault(settings: &Settings, checks: &mut Vec<Check>) {
     let shared = settings.nats.url.is_some();
     // The vault of a journal that is shared is on NATS, like the journal.
     let known = !shared && kept.is_file();
-    let recorded = matches!(last_header(settings), Ok(Some(_)));
+    let recorded = matches!(last_header(settings, FIRST), Ok(Some(_)));
     let shown = file.display();
     if !file.exists() && !known && !shared {
         checks.push(if recorded {

@@ -4,6 +4,7 @@
 
 mod local;
 mod shared;
+mod snapshots;
 
 use crate::settings::Settings;
 

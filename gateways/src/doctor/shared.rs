@@ -1,12 +1,15 @@
 //! What can be seen of a journal on NATS: the servers, whether they sync, our streams, who leads.
 
-use super::{Check, local};
+use super::{
+    Check, local,
+    snapshots::{beginning, snapshots},
+};
 use crate::{parts::FIRST, place, settings::Settings};
 use arena_journal::{
-    Durability, JetStreamJournal, Journal, Nats, NatsReport, StreamReport, Vault, VaultKey,
-    replicated::leader,
+    Durability, JetStreamJournal, Journal, Nats, NatsReport, ServerReport, ServerSeen, StreamReport, Vault,
+    VaultKey, replicated::leader,
 };
-use arena_schema::{LogTime, subject::VAULT_BUCKET};
+use arena_schema::{LogTime, id::Partition, subject::VAULT_BUCKET};
 use tokio::runtime::Runtime;
 
 /// How far the server's clock and this machine's may part before it is said.
@@ -27,6 +30,7 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
         Err(why) => return checks.push(Check::refuses("NATS", why.to_string(), "set nats.url")),
     };
     checks.push(Check::fine("NATS", format!("{url} answers; nats-server {}", nats.server_version())));
+    checks.push(servers(&runtime.block_on(nats.servers())));
     checks.push(durability(settings, runtime.block_on(nats.durability())));
     let report = match runtime.block_on(nats.inspect(FIRST)) {
         Ok(report) => report,
@@ -43,9 +47,48 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
     if report.streams.is_empty() {
         checks.push(Check::fine("streams", "there are none yet; the first start makes them"));
     }
+    snapshots(runtime, &nats, FIRST, &report, checks);
     vault(settings, runtime, &nats, checks);
-    lead(runtime, &nats, checks);
-    end(settings, runtime, &nats, checks);
+    lead(runtime, &nats, FIRST, checks);
+    end(settings, runtime, &nats, FIRST, checks);
+    for partition in (FIRST.0 + 1..).map(Partition) {
+        let Ok(report) = runtime.block_on(nats.inspect(partition)) else { return };
+        if report.streams.is_empty() {
+            return;
+        }
+        checks.extend(report.streams.iter().map(stream));
+        beginning(runtime, &nats, partition, checks);
+        lead(runtime, &nats, partition, checks);
+        end(settings, runtime, &nats, partition, checks);
+    }
+}
+
+/// What is said of a partition, by its number where it is not the first.
+fn of(partition: Partition, says: String) -> String {
+    if partition == FIRST { says } else { format!("partition {}: {says}", partition.0) }
+}
+
+/// That each server that may lead a stream is new enough.
+fn servers(servers: &[ServerReport]) -> Check {
+    let what = "servers";
+    let said = |ServerReport { server, seen }: &ServerReport| match seen {
+        ServerSeen::Version(version) => format!("{server} {version}"),
+        ServerSeen::WithoutJetStream => format!("{server} without JetStream"),
+        ServerSeen::Unseen(why) => format!("{server} could not be asked ({why})"),
+    };
+    let says = servers.iter().map(said).collect::<Vec<_>>().join(", ");
+    if servers.iter().any(ServerReport::is_old) {
+        return Check::refuses(
+            what,
+            says,
+            "bring every server to 2.12.3 or newer: any of them may come to lead a stream",
+        );
+    }
+    if servers.iter().any(|server| matches!(server.seen, ServerSeen::Unseen(_))) {
+        let next = "see that it runs and can be reached from here, or set nats.monitor_url or nats.system_credentials";
+        return Check::note(what, says, next);
+    }
+    Check::fine(what, says)
 }
 
 fn durability(settings: &Settings, seen: Durability) -> Check {
@@ -86,7 +129,7 @@ fn replicas(
     });
 }
 
-fn stream(stream: &StreamReport) -> Check {
+pub(super) fn stream(stream: &StreamReport) -> Check {
     let StreamReport { name, last, bytes, bytes_max, sealed, strange, replicas } = stream;
     let what = "stream";
     if let Some(strange) = strange {
@@ -127,12 +170,12 @@ fn vault(settings: &Settings, runtime: &Runtime, nats: &Nats, checks: &mut Vec<C
     });
 }
 
-fn lead(runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
+fn lead(runtime: &Runtime, nats: &Nats, partition: Partition, checks: &mut Vec<Check>) {
     let what = "leader";
-    checks.push(match runtime.block_on(leader(nats, FIRST)) {
-        Ok(None) => Check::fine(what, "nobody has led yet"),
+    checks.push(match runtime.block_on(leader(nats, partition)) {
+        Ok(None) => Check::fine(what, of(partition, "nobody has led yet".to_owned())),
         Ok(Some(seen)) => {
-            let mark = format!("it knew record {} to be stored", seen.number);
+            let mark = of(partition, format!("it knew record {} to be stored", seen.number));
             match seen.incarnation {
                 Some(who) if seen.live => Check::fine(what, format!("the process {who} leads; {mark}")),
                 Some(who) => Check::note(
@@ -148,9 +191,9 @@ fn lead(runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
 }
 
 /// That the stream has what this process's own copy has.
-fn end(settings: &Settings, runtime: &Runtime, nats: &Nats, checks: &mut Vec<Check>) {
-    let Ok(Some(own)) = local::last_header(settings) else { return };
-    let found = runtime.block_on(JetStreamJournal::find(nats, FIRST));
+fn end(settings: &Settings, runtime: &Runtime, nats: &Nats, partition: Partition, checks: &mut Vec<Check>) {
+    let Ok(Some(own)) = local::last_header(settings, partition) else { return };
+    let found = runtime.block_on(JetStreamJournal::find(nats, partition));
     let last = match found.and_then(|found| found.map(|mut journal| journal.last()).transpose()) {
         Ok(last) => last.unwrap_or_default(),
         Err(why) => {
@@ -161,16 +204,19 @@ fn end(settings: &Settings, runtime: &Runtime, nats: &Nats, checks: &mut Vec<Che
         let data = settings.data.display();
         Check::refuses(
             "journal",
-            format!(
-                "it ends at record {last}, this process's copy has record {}: it was cut short",
-                own.number
+            of(
+                partition,
+                format!(
+                    "it ends at record {last}, this process's copy has record {}: it was cut short",
+                    own.number
+                ),
             ),
-            format!("mend it: arena journal copy --from {data} --to URL"),
+            format!("mend it: arena journal copy --from {data} --to URL --partition {}", partition.0),
         )
     } else {
         Check::fine(
             "journal",
-            format!("it goes to record {last}, this process's copy to record {}", own.number),
+            of(partition, format!("it goes to record {last}, this process's copy to record {}", own.number)),
         )
     });
 }

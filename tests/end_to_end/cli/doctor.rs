@@ -89,6 +89,8 @@ async fn nats_is_looked_at_from_its_disk_to_its_leader() {
     let url = servers.url();
     let report = doctor(&["--data", data, "--nats", &url], true).await;
     check(&report, "JetStream", "ok");
+    assert!(text(&check(&report, "servers", "ok")["says"]).starts_with("n1 2."), "{report:#}");
+    check(&report, "snapshots", "ok");
     assert!(text(&check(&report, "durability", "note")["next"]).contains("monitor_url"), "{report:#}");
     check(&report, "streams", "ok");
     check(&report, "vault", "ok");
@@ -97,6 +99,13 @@ async fn nats_is_looked_at_from_its_disk_to_its_leader() {
     let report = doctor(&["--data", data, "--nats", &url], true).await;
     check(&report, "leader", "ok");
     check(&report, "journal", "ok");
+    let streams = report["checks"].as_array().unwrap().iter().filter(|check| check["what"] == "stream");
+    let store =
+        streams.map(|check| text(&check["says"])).find(|says| says.starts_with("OBJ_ARENA_SNAPSHOTS: "));
+    assert!(store.is_some_and(|says| says.contains("1 of 1 servers")), "{report:#}");
+    // One that is gone is told of, and refuses nothing.
+    let report = doctor(&["--data", data, "--nats", &format!("{url},nats://127.0.0.1:1")], true).await;
+    assert!(text(&check(&report, "servers", "note")["says"]).contains("127.0.0.1:1 could not be asked"));
     drop(servers);
 
     let servers = NatsServers::one(&NatsSetup::default());

@@ -3,8 +3,9 @@
 
 use super::run;
 use arena_journal::{
-    Clock, FolderSnapshots, Sequencer, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SqliteJournal,
-    StartOptions, Submission, Vault, VaultKey,
+    Clock, FolderSnapshots, Nats, NatsOptions, ObjectSnapshots, Sequencer, SnapshotMaker,
+    SnapshotMakerOptions, SnapshotPace, Snapshots, SqliteJournal, StartOptions, Submission, TextOwner, Texts,
+    Vault, VaultKey,
 };
 use arena_schema::{
     SecretHash,
@@ -158,21 +159,27 @@ fn several_eras(data: &Path) -> u32 {
         incarnation: Incarnation([1; 16]),
         followers: vec![Box::new(maker.follower())],
     };
+    let key = VaultKey::load(&data.join("vault.key"), true).unwrap();
+    let texts = Texts::new(Arc::new(Vault::open(&data.join("vault.db"), key).unwrap()));
     let journal = SqliteJournal::open(&path).unwrap().with_era_bytes(40_000);
     let sequencer = Sequencer::start(Box::new(journal), options).unwrap();
     for at in 0..220 {
+        let id = AgentId::from_random(Partition(0), bytes(at));
+        texts.create_owner(TextOwner::Agent(id)).unwrap();
+        let (name, sealed) = texts.seal(TextOwner::Agent(id), &format!("Old {at}")).unwrap();
         let command = RegisterAgent {
-            id: AgentId::from_random(Partition(0), bytes(at)),
+            id,
             public_slug: PublicSlug(bytes(at)),
             handle: Handle::parse(&format!("old-{at}")).unwrap(),
-            name: None,
+            name: Some(name),
             protocol: Protocol::House,
             method: ConnectionMethod::House,
             endpoint: None,
             challenges: ChallengePolicy::Open,
             credentials: vec![NewCredential { kind: CredentialKind::ApiKey, hash: SecretHash(bytes(at)) }],
         };
-        let pending = sequencer.producer().try_submit(vec![Submission::new(command)]).unwrap();
+        let pending =
+            sequencer.producer().try_submit(vec![Submission::new(command).with_text(sealed)]).unwrap();
         let outcome =
             tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(pending.outcome()));
         assert!(outcome.unwrap().result.is_ok());
@@ -185,8 +192,6 @@ fn several_eras(data: &Path) -> u32 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     drop(maker);
-    // What a vault must have been there for.
-    Vault::open(&data.join("vault.db"), VaultKey::load(&data.join("vault.key"), true).unwrap()).unwrap();
     (1..=99).take_while(|era| SqliteJournal::path_in(data, Partition(0), Era(*era)).is_file()).count() as u32
 }
 
@@ -246,6 +251,97 @@ async fn closed_eras_are_archived_removed_and_wanted_back_by_whom_needs_them() {
     assert_eq!(printed.code(), 1, "{printed:?}");
 }
 
+/// Puts a data folder's snapshots into the store on a server, as an engine there would have made them.
+async fn share_snapshots(data: &str, url: &str) {
+    let nats = Nats::connect(&NatsOptions::new(url)).await.unwrap();
+    let (to, from) = (ObjectSnapshots::open(&nats).await.unwrap(), FolderSnapshots::in_data(Path::new(data)));
+    tokio::task::spawn_blocking(move || {
+        for number in from.list(Partition(0)).unwrap() {
+            let bytes = from.get(Partition(0), number).unwrap().unwrap();
+            to.put(Partition(0), number, &bytes).unwrap();
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_engine_begins_behind_eras_that_are_gone_and_a_gateway_with_their_archive_in_its_copy() {
+    if left_out() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (old, away) = (folder.path().join("old"), folder.path().join("away"));
+    several_eras(&old);
+    let (data, to) = (old.to_str().unwrap(), away.to_str().unwrap());
+    let servers = NatsServers::one(&NatsSetup::default());
+    let url = servers.url();
+    parsed(&copy(data, &url).await);
+    share_snapshots(data, &url).await;
+    let archive = ["journal", "archive", "--json", "--nats", &url, "--to", to, "--remove"];
+    let archived = parsed(&run(&archive).await)["archived"].as_array().unwrap().clone();
+    let first = archived.last().unwrap()["last"].as_u64().unwrap() + 1;
+
+    let serve = |name: &str, role: &str| {
+        let data = folder.path().join(name);
+        let flags = ["--nats", &url, "--role", role].map(str::to_owned).to_vec();
+        let variables = vec![
+            ("ARENA_VAULT__KEY_FILE".to_owned(), old.join("vault.key").display().to_string()),
+            ("RUST_LOG".to_owned(), "info".to_owned()),
+        ];
+        Served::try_with(ServeOptions { data: Some(data), flags, variables, ..ServeOptions::default() })
+    };
+    let engine = serve("engine", "engine").unwrap();
+    assert!(engine.log().contains("begun from the snapshot 0-"), "{}", engine.log());
+    // A gateway shows what was played from the first record on, and says which archive that needs.
+    let log = serve("gateway", "gateway").map(drop).unwrap_err();
+    assert!(log.contains("era 1") && log.contains(&format!("goes on with record {first}")), "{log}");
+    let mirror = folder.path().join("gateway/mirror");
+    for entry in fs::read_dir(&away).unwrap().map(Result::unwrap) {
+        fs::copy(entry.path(), mirror.join(entry.file_name())).unwrap();
+    }
+    let gateway = serve("gateway", "gateway").unwrap();
+    gateway.register("new", "http://127.0.0.1:9/play").await;
+    let (status, shown) = gateway.get("/api/v1/agents/old-3", None).await;
+    assert_eq!((status, &shown["slug"]), (200, &Value::from("old-3")), "{shown}");
+    gateway.stop();
+    engine.stop();
+    let whole = audit(&["--nats", &url, "--archive", to]).await;
+    let copied = folder.path().join("gateway");
+    let copy = audit(&["--data", copied.to_str().unwrap()]).await;
+    let records = |report: &Value| report["records"].as_u64().unwrap();
+    assert!(records(&copy) > first && records(&copy) <= records(&whole), "{copy} {whole}");
+    let report = parsed(&run(&["doctor", "--json", "--nats", &url, "--data", data]).await);
+    let checks = report["checks"].as_array().unwrap();
+    let says = |word: &str| checks.iter().any(|check| check["says"].as_str().unwrap().contains(word));
+    assert!(says("OBJ_ARENA_SNAPSHOTS") && says("an empty folder begins from the snapshot"), "{report:#}");
+
+    // A copy is trimmed only where a snapshot in the store is behind what goes.
+    let config = folder.path().join("arena.toml");
+    fs::write(&config, "").unwrap();
+    let config = config.to_str().unwrap();
+    let trim = [
+        "journal",
+        "archive",
+        "--data",
+        copied.to_str().unwrap(),
+        "--to",
+        to,
+        "--remove",
+        "--config",
+        config,
+    ];
+    let printed = run(&trim).await;
+    assert!(printed.code() == 1 && printed.err.contains("set nats.url"), "{printed:?}");
+    fs::write(config, format!("[nats]\nurl = {url:?}\n")).unwrap();
+    assert_eq!(run(&trim).await.code(), 0);
+    let mut copies = fs::read_dir(&mirror).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!copies.any(|name| name == "records-0-1.db"));
+    let engine = serve("engine", "engine").unwrap();
+    serve("gateway", "gateway").unwrap().stop();
+    engine.stop();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_of_several_eras_goes_to_nats_and_its_archives_come_from_there() {
     if left_out() {
@@ -263,8 +359,13 @@ async fn a_journal_of_several_eras_goes_to_nats_and_its_archives_come_from_there
     let away = folder.path().join("away");
     let away = away.to_str().unwrap();
     let archive = ["journal", "archive", "--json", "--nats", &url, "--to", away, "--remove"];
+    let printed = run(&archive).await;
+    assert!(printed.code() == 1 && printed.err.contains("nothing was removed"), "{printed:?}");
+    assert_same(&audit(&["--nats", &url]).await, &before);
+    share_snapshots(data, &url).await;
     let report = parsed(&run(&archive).await);
     assert_eq!(report["archived"].as_array().unwrap().len() as u32, eras - 1);
+    assert!(report["texts_removed"].as_u64().unwrap() > 0, "{report}");
     let printed = run(&["audit", "--nats", &url]).await;
     assert!(printed.code() == 1 && printed.out.contains("it was archived"), "{printed:?}");
     assert_same(&audit(&["--nats", &url, "--archive", away]).await, &before);

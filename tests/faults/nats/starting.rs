@@ -64,6 +64,9 @@ fn what_does_not_fit_is_refused_by_name() {
         let old = old_server();
         let words = refused(&site.options("old", role, &old));
         assert!(words.contains("nats-server 2.9.10 is too old"), "{role}: {words}");
+        // Also where another answers: the old one may come to lead a stream.
+        let words = refused(&site.options("old", role, &format!("{url},{}", old_server())));
+        assert!(words.contains("nats-server 2.9.10 ") && words.contains("is too old"), "{role}: {words}");
     }
     // The vault's key is missing, and is another than the one that the others have.
     let keyed = |name: &str| {

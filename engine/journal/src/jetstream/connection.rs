@@ -107,6 +107,17 @@ pub enum NatsError {
         /// The version it says.
         found: String,
     },
+    /// Another server of the cluster, which may come to lead a stream, is too old.
+    #[error(
+        "nats-server {found} on {server} is too old: the journal needs 2.12.3 or newer on every server, since any of them may \
+         come to lead its streams"
+    )]
+    OldServer {
+        /// The server's name.
+        server: String,
+        /// The version it says.
+        found: String,
+    },
     /// The server takes no message that is as large as a record.
     #[error("the NATS server's max_payload is {found} bytes, the journal needs at least {least}")]
     MaxPayload {
@@ -187,7 +198,7 @@ impl Nats {
     /// Called on a runtime of several threads, on which the connection lives.
     ///
     /// # Errors
-    /// [`NatsError`], all but [`NatsError::Lazy`].
+    /// [`NatsError`], all but [`NatsError::Lazy`] and [`NatsError::OldServer`].
     pub async fn connect(options: &NatsOptions) -> Result<Self, NatsError> {
         let (sender, link) = watch::channel(Link::default());
         let connect = connect_options(options.credentials.as_deref()).await?.event_callback(move |event| {
@@ -205,6 +216,12 @@ impl Nats {
         check_payload(info.max_payload)?;
         let jetstream = ContextBuilder::new().timeout(ANSWER).build(client.clone());
         Ok(Self { client, jetstream, runtime: Handle::current(), options: Arc::new(options.clone()), link })
+    }
+
+    /// The same connection with other settings.
+    #[cfg(test)]
+    pub(crate) fn with_options(&self, options: NatsOptions) -> Self {
+        Self { options: Arc::new(options), ..self.clone() }
     }
 
     /// The client.
@@ -449,7 +466,7 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn without_password(url: &str) -> String {
+pub(super) fn without_password(url: &str) -> String {
     let server = |server: &str| match (server.split_once("://"), server.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
         (None, Some((_, host))) => host.to_owned(),
@@ -459,7 +476,7 @@ fn without_password(url: &str) -> String {
 }
 
 /// Whether a server of this version is new enough; a release candidate is older than its release.
-fn check_version(version: &str) -> Result<(), NatsError> {
+pub(super) fn check_version(version: &str) -> Result<(), NatsError> {
     let old = || NatsError::Version { found: version.to_owned() };
     let (release, candidate) = match version.trim_start_matches('v').split_once('-') {
         Some((release, _)) => (release, true),

@@ -36,17 +36,24 @@ pub enum Durability {
 
 /// Asks the monitoring ports, or else the system account.
 pub(super) async fn look(options: &NatsOptions) -> Durability {
-    let asked = match (&options.monitor_url, &options.system_credentials) {
+    match servers(options).await {
+        Ok(servers) => judge(&servers),
+        Err(how) => Durability::Unchecked { how },
+    }
+}
+
+/// What each server says of itself there, its `/varz`.
+///
+/// # Errors
+/// None is asked, or one does not answer; in words, with what to set.
+pub(super) async fn servers(options: &NatsOptions) -> Result<Vec<Value>, String> {
+    match (&options.monitor_url, &options.system_credentials) {
         (Some(urls), _) => ask_monitors(urls).await,
         (None, Some(_)) => ask_system(options).await,
         (None, None) => Err("set nats.monitor_url to the servers' monitoring port, or nats.system_credentials to the \
                              system account's credentials, and it will be checked whether they sync before they \
                              acknowledge"
             .to_owned()),
-    };
-    match asked {
-        Ok(servers) => judge(&servers),
-        Err(how) => Durability::Unchecked { how },
     }
 }
 

@@ -160,20 +160,6 @@ impl JetStreamJournal {
         Ok(Some(journal))
     }
 
-    /// Deletes the stream of an era that was archived.
-    ///
-    /// # Errors
-    /// [`JournalError`], also where the era is the open one.
-    pub async fn remove_era(&self, era: Era) -> Result<(), JournalError> {
-        let stream = Stream::of_records(self.partition, era);
-        if era >= self.era {
-            return Err(stream.error(&self.nats, "removed", &"it is not closed"));
-        }
-        let operation = format!("STREAM.DELETE.{}", stream.name);
-        let deleted = insist(&self.nats, || self.nats.api(&operation, &Value::Null));
-        deleted.await.map(|_| ()).map_err(|why| stream.error(&self.nats, "removed", &why))
-    }
-
     /// What the stream says of itself.
     pub(super) fn know(&mut self, state: State) {
         self.known = self.known.max(self.number_at(state.last));

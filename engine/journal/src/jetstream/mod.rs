@@ -20,6 +20,8 @@ mod feed;
 mod inspect;
 mod objects;
 mod read;
+mod removal;
+mod servers;
 mod streams;
 mod sweep;
 
@@ -31,6 +33,7 @@ pub(crate) use events::{EventStream, Stands};
 pub use inspect::{NatsReport, StreamReport};
 pub use objects::ObjectSnapshots;
 pub use read::{OwnedRecord, Tail};
+pub use servers::{ServerReport, ServerSeen};
 
 use crate::{
     journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, check_next_era},

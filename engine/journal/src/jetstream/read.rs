@@ -177,8 +177,16 @@ impl Reading {
                     // A leader that is behind proves nothing.
                     Ok(None) => match self.texts.stream().state(&self.nats).await {
                         Ok(state) if state.last >= sequence => {
-                            let why =
-                                format!("message {sequence} of {} is missing", self.texts.stream().name);
+                            let name = &self.texts.stream().name;
+                            let why = if sequence < state.first {
+                                format!(
+                                    "message {sequence} of {name} is missing: what came before message {} went with \
+                                     eras that were archived, and lies beside their records there",
+                                    state.first
+                                )
+                            } else {
+                                format!("message {sequence} of {name} is missing")
+                            };
                             return Err(JournalError::Texts { record: held.number, why });
                         }
                         _ => {}

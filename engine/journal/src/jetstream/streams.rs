@@ -46,6 +46,8 @@ enum Holds {
 /// How far a stream is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct State {
+    /// The first sequence that may be there.
+    pub(super) first: u64,
     pub(super) last: u64,
     /// How many messages it holds.
     pub(super) messages: u64,
@@ -61,7 +63,8 @@ impl State {
             return Err(Failure::Lost("the answer has no state".to_owned()));
         };
         let sealed = info.pointer("/config/sealed").and_then(Value::as_bool).unwrap_or_default();
-        Ok(Self { last, messages, bytes: number("/state/bytes").unwrap_or_default(), sealed })
+        let first = number("/state/first_seq").unwrap_or_default();
+        Ok(Self { first, last, messages, bytes: number("/state/bytes").unwrap_or_default(), sealed })
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     JetStreamJournal,
     connection::{Failure, Pauses},
     feed::{Arrived, Feed, Gaps},
-    read::text_sequences,
+    removal::each_named_text,
     streams::PATIENCE,
 };
 use crate::journal::JournalError;
@@ -47,20 +47,8 @@ impl JetStreamJournal {
 
     /// All sequences that this era's records name, rising.
     async fn named_texts(&self) -> Result<Vec<u64>, JournalError> {
-        let state = self.records.wait_state(&self.nats).await?;
         let mut named = Vec::new();
-        let mut records = Feed::new(&self.nats, &self.records, Gaps::Never).headers_only();
-        while records.position() <= state.last {
-            let Arrived { sequence, message, .. } = self.arrived(&mut records).await?;
-            let sequences = text_sequences(message.headers.as_ref()).ok_or_else(|| {
-                self.records.error(
-                    &self.nats,
-                    "read",
-                    &format!("the headers of message {sequence} are damaged"),
-                )
-            })?;
-            named.extend(sequences);
-        }
+        each_named_text(&self.nats, &self.records, &mut |sequence| named.push(sequence)).await?;
         named.sort_unstable();
         Ok(named)
     }

@@ -203,3 +203,65 @@ impl Copying<'_> {
         self.mirror.append_copied(&rows.collect::<Vec<_>>())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        MemoryJournal, SealedText,
+        testing::{PARTITION, Rows, played, rows, rows_of},
+    };
+    use arena_engine::{Reduction, State, reduce};
+    use arena_schema::record::EncodedRecord;
+
+    type Records = [(EncodedRecord, Vec<SealedText>)];
+
+    /// Copies what is stored up to the snapshot of the 20th of these records into an empty journal; what it said, and what the
+    /// journal has.
+    fn copied(records: &Records, stored: &Records, partition: Partition) -> (Result<(), StartError>, Rows) {
+        let (mut state, mut reduction) = (State::new(PARTITION), Reduction::default());
+        for (record, _) in &records[..20] {
+            reduce(&mut state, &RecordView::parse(record.as_bytes()).unwrap(), &mut reduction).unwrap();
+        }
+        let mut journal = MemoryJournal::default();
+        for (record, texts) in stored {
+            journal.append(record, texts).unwrap();
+        }
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut mirror = SqliteJournal::open(&folder.path().join("records-0-1.db")).unwrap();
+        let copying = Copying {
+            journal: "memory".to_owned(),
+            partition,
+            next: RecordNumber(1),
+            previous: None,
+            mirror: &mut mirror,
+        };
+        let went = copying.run(journal.reader().unwrap().as_mut(), &Snapshot::of(&state));
+        (went, rows(&mirror))
+    }
+
+    #[test]
+    fn what_is_copied_is_what_the_snapshot_is_of_and_no_more() {
+        let records = played(30, 1);
+        let (went, kept) = copied(&records, &records, PARTITION);
+        went.unwrap();
+        assert_eq!(kept, rows_of(&records[..20]));
+    }
+
+    #[test]
+    fn a_record_that_does_not_go_on_behind_the_one_before_is_named_and_nothing_is_kept() {
+        let (records, others) = (played(30, 1), played(30, 2));
+        let refused = |stored: &Records, partition, words: &str| {
+            let (went, kept) = copied(&records, stored, partition);
+            let why = went.unwrap_err().to_string();
+            assert!(why.contains(words), "{words}: {why}");
+            assert_eq!(kept, Rows::new());
+        };
+        let mut mixed = records.clone();
+        mixed[9] = others[9].clone();
+        refused(&mixed, PARTITION, "refused at record 10: it does not go on");
+        refused(&others, PARTITION, "do not lead to the snapshot 0-20");
+        refused(&records[..19], PARTITION, "refused at record 20: the records before do not lead");
+        refused(&records, Partition(1), "record 1 of partition 0 stands there");
+    }
+}

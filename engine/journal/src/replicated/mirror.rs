@@ -6,7 +6,7 @@ use crate::{
     sequencer::{Followed, Follower},
     sqlite::{CopiedRow, SqliteJournal},
 };
-use arena_schema::id::RecordNumber;
+use arena_schema::{id::RecordNumber, record::RecordView};
 use std::{
     path::Path,
     sync::{
@@ -140,4 +140,24 @@ pub(crate) fn record_in(path: &Path, number: RecordNumber) -> Result<Option<Vec<
         Visit::Enough
     })?;
     Ok(found)
+}
+
+/// Whether a journal has this very record. Where it is the last of an era that was archived, the first behind it names its hash.
+pub(crate) fn has_record(
+    journal: &mut dyn Reader,
+    number: RecordNumber,
+    bytes: &[u8],
+) -> Result<bool, JournalError> {
+    let archived = journal.first()? == number.next();
+    let mut has = false;
+    journal.read(if archived { number.next() } else { number }, &mut |stored| {
+        has = if archived {
+            let hashes = (RecordView::parse(stored.bytes), RecordView::parse(bytes));
+            matches!(hashes, (Ok(next), Ok(own)) if next.header.previous == own.hash)
+        } else {
+            stored.bytes == bytes
+        };
+        Visit::Enough
+    })?;
+    Ok(has)
 }

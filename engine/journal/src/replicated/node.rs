@@ -8,7 +8,7 @@ use super::{
     gateway::Gateway,
     keeper::{Kept, Leadership, Short, watch_end},
     lease::Lease,
-    mirror::{Joined, Mirror, record_in},
+    mirror::{Joined, Mirror, has_record, record_in},
     peers::{Peer, Peers},
     publisher::{Lagging, LocalCopy, Publisher},
     submitter::{self, Submitter},
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     clock::Clock,
     jetstream::{JetStreamJournal, Nats},
-    journal::{Journal, JournalError, Reader, Visit},
+    journal::{Journal, JournalError, Reader},
     sequencer::{Follower, Handle, Mover, Producer, Replica, Source, StartError, Stopped, replay},
     snapshot::{Snapshots, beginning},
     sqlite::SqliteJournal,
@@ -317,12 +317,7 @@ fn check_remembered(
             ),
         });
     }
-    let mut theirs = None;
-    journal.reader()?.read(last, &mut |stored| {
-        theirs = Some(stored.bytes.to_vec());
-        Visit::Enough
-    })?;
-    if theirs.as_deref() == Some(&own[..]) {
+    if has_record(journal.reader()?.as_mut(), last, &own)? {
         return Ok(());
     }
     Err(StartError::Forgotten {

@@ -32,6 +32,20 @@ pub fn restore_newest(store: &dyn Snapshots, partition: Partition, until: Record
     })
 }
 
+/// The newest snapshot of this partition that this build can read and of whose record the journal is: what a start on an empty
+/// folder begins from.
+pub fn newest_borne_out(
+    store: &dyn Snapshots,
+    reader: &mut dyn Reader,
+    partition: Partition,
+) -> Option<RecordNumber> {
+    whole(store, partition).into_iter().find_map(|snapshot| {
+        let restored = snapshot.restore().map_err(|why| why.to_string());
+        let fits = restored.and_then(|_| confirm(reader, &snapshot));
+        fits.map_err(|why| passed_over(partition, snapshot.number, &why)).ok().map(|()| snapshot.number)
+    })
+}
+
 /// Where a start's replay of this journal begins: no follower wants a record at or before the state's.
 pub(crate) fn beginning(
     source: &Source<'_>,

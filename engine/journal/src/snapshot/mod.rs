@@ -17,8 +17,8 @@ use arena_schema::{
     id::{Era, Partition, RecordNumber, RulesVersion},
 };
 
-pub use beginning::restore_newest;
 pub(crate) use beginning::{Beginning, beginning, confirm, passed_over, whole};
+pub use beginning::{newest_borne_out, restore_newest};
 pub use maker::{
     SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace,
 };

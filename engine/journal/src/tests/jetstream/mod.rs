@@ -3,8 +3,10 @@
 mod contract;
 #[path = "../../../../../tests/harness/proxy.rs"]
 pub(super) mod proxy;
+mod removal;
 mod restart;
 mod sequencer;
+mod servers;
 mod settings;
 pub(super) mod setup;
 mod sweep;

@@ -217,13 +217,16 @@ fn a_tail_goes_on_into_the_next_era_as_soon_as_it_is_there() {
     // An era that was archived and its stream deleted is missed where it is wanted, and nowhere else.
     let mut stale =
         bench.runtime.block_on(JetStreamJournal::open(&nats, Partition(0), Era(1), FIRST)).unwrap();
-    bench.runtime.block_on(later.remove_era(Era(1))).unwrap();
+    bench.runtime.block_on(later.remove_eras(&[Era(1)])).unwrap();
     assert_eq!(
         bench.runtime.block_on(stale.end()).unwrap().0,
         written.len() as u64,
         "whoever had it open goes on"
     );
-    assert!(bench.runtime.block_on(later.remove_era(writer.era())).is_err(), "the open era is no archive");
+    assert!(
+        bench.runtime.block_on(later.remove_eras(&[writer.era()])).is_err(),
+        "the open era is no archive"
+    );
     early.begin(RecordNumber(first_closed as u64 + 2));
     assert_eq!(early.next(Duration::from_secs(9)).unwrap().unwrap().number.0, first_closed as u64 + 2);
     early.begin(RecordNumber(1));

@@ -17,7 +17,7 @@ use std::{
 use tempfile::TempDir;
 
 /// The accounts as the README has them, with passwords, and a user in the arena's who may do anything.
-fn accounts() -> String {
+pub(in crate::tests) fn accounts() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema/README.md");
     let readme = fs::read_to_string(path).unwrap();
     let blocks: Vec<&str> = readme.split("```").skip(1).step_by(2).collect();
@@ -102,7 +102,7 @@ fn last_sequences(bench: &Bench, operator: &NatsOptions) -> Vec<(String, u64)> {
     names.iter().map(last).filter(|(name, _)| name != "KV_ARENA_LEASES").collect()
 }
 
-const PRIVATE: [&str; 12] = [
+const PRIVATE: [&str; 13] = [
     "arena.record.>",
     "arena.record.0.1",
     "arena.text.>",
@@ -112,12 +112,13 @@ const PRIVATE: [&str; 12] = [
     "$KV.ARENA_VAULT.>",
     "$KV.ARENA_LEASES.>",
     "$O.ARENA_PAYLOADS.>",
+    "$O.ARENA_SNAPSHOTS.>",
     "$JS.API.>",
     "$SYS.>",
     ">",
 ];
 
-const FORBIDDEN: [&str; 22] = [
+const FORBIDDEN: [&str; 26] = [
     "arena.record.0.1",
     "arena.text.0",
     "arena.event.0.system.rules_activated.-",
@@ -126,6 +127,7 @@ const FORBIDDEN: [&str; 22] = [
     "$KV.ARENA_VAULT.key",
     "$KV.ARENA_LEASES.leader-0",
     "$O.ARENA_PAYLOADS.C.x",
+    "$O.ARENA_SNAPSHOTS.C.x",
     "$JS.API.INFO",
     "$JS.API.STREAM.NAMES",
     "$JS.API.STREAM.INFO.ARENA_EVENTS_0",
@@ -135,6 +137,9 @@ const FORBIDDEN: [&str; 22] = [
     "$JS.API.DIRECT.GET.ARENA_RECORDS_0_1",
     "$JS.API.DIRECT.GET.ARENA_TEXTS_0",
     "$JS.API.DIRECT.GET.KV_ARENA_VAULT",
+    "$JS.API.DIRECT.GET.OBJ_ARENA_SNAPSHOTS",
+    "$JS.API.STREAM.MSG.GET.OBJ_ARENA_SNAPSHOTS",
+    "$JS.API.CONSUMER.CREATE.OBJ_ARENA_SNAPSHOTS",
     "$JS.API.CONSUMER.CREATE.ARENA_EVENTS_0",
     "$JS.API.CONSUMER.CREATE.ARENA_RECORDS_0_1",
     "$JS.API.CONSUMER.CREATE.ARENA_TEXTS_0",

@@ -7,6 +7,8 @@ mod catching_up;
 mod restores;
 mod takeover;
 
+pub(in crate::tests) use analyst::accounts;
+
 use crate::{
     Clock, Outcome, Producer, PublicEvents, SealedText, SqliteJournal, Submission, Visit,
     jetstream::Nats,

@@ -26,6 +26,8 @@ struct Site {
     store: Arc<ObjectSnapshots>,
     gateway: Node,
     gateway_data: TempDir,
+    /// Of an engine that was there and is gone.
+    engine_data: TempDir,
     registered: u64,
 }
 
@@ -39,7 +41,8 @@ impl Site {
         let behind: Vec<Box<dyn Follower>> = vec![Box::new(maker.follower())];
         let engine = start(NodeOptions { behind, ..engine(&nats, data.path(), &store) }).unwrap();
         let gateway = start(NodeOptions { snapshots: None, ..gateway(&nats, gateway_data.path(), &store) });
-        let mut site = Self { bench, nats, store, gateway: gateway.unwrap(), gateway_data, registered: 0 };
+        let gateway = gateway.unwrap();
+        let mut site = Self { bench, nats, store, gateway, gateway_data, engine_data: data, registered: 0 };
         site.register(80);
         let begun = Instant::now();
         // The era that is open may have too few records yet.
@@ -81,9 +84,8 @@ impl Site {
         let snapshot = numbers(self.store.as_ref()).pop().unwrap();
         let gone: Vec<_> = eras.iter().filter(|era| era.last.0 <= snapshot).collect();
         assert!(gone.len() > 1, "{eras:?}");
-        for era in &gone {
-            self.bench.runtime.block_on(journal.remove_era(era.era)).unwrap();
-        }
+        let eras: Vec<Era> = gone.iter().map(|era| era.era).collect();
+        self.bench.runtime.block_on(journal.remove_eras(&eras)).unwrap();
         gone.last().unwrap().last.0 + 1
     }
 }
@@ -134,6 +136,25 @@ fn rows_in(data: &Path, from: u64) -> Vec<(u64, Vec<u8>)> {
         })
         .unwrap();
     rows
+}
+
+/// Leaves a copy what it would have if it had only come so far.
+fn cut(data: &Path, behind: u64) {
+    let mirror = data.join("mirror");
+    for era in (1..100).map(Era) {
+        let file = SqliteJournal::path_in(&mirror, PARTITION, era);
+        if !file.exists() {
+            continue;
+        }
+        let sql = rusqlite::Connection::open(&file).unwrap();
+        sql.execute("DELETE FROM records WHERE number > ?1", [behind.cast_signed()]).unwrap();
+        sql.execute_batch("DROP TRIGGER IF EXISTS closed").unwrap();
+        let left: i64 = sql.query_row("SELECT count(*) FROM records", [], |row| row.get(0)).unwrap();
+        drop(sql);
+        if left == 0 {
+            fs::remove_file(file).unwrap();
+        }
+    }
 }
 
 #[test]
@@ -217,8 +238,17 @@ fn a_new_gateway_begins_from_the_snapshot_and_one_whose_views_want_all_says_whic
     let mirror = views.path().join("mirror");
     fs::remove_dir_all(&mirror).unwrap();
     fs::create_dir(&mirror).unwrap();
-    for file in fs::read_dir(away.path()).unwrap().map(|entry| entry.unwrap().path()) {
-        fs::copy(&file, mirror.join(file.file_name().unwrap())).unwrap();
+    // The copy ends with the very record before the first that is there.
+    for era in (1..100).map(Era) {
+        let (from, to) = (away.path(), mirror.as_path());
+        let [from, to] = [from, to].map(|folder| SqliteJournal::path_in(folder, PARTITION, era));
+        let begins = |file: &Path| {
+            let sql = rusqlite::Connection::open(file).unwrap();
+            sql.query_row("SELECT min(number) FROM records", [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        if from.exists() && begins(&from) < first.cast_signed() {
+            fs::copy(from, to).unwrap();
+        }
     }
     let new = start(wants(0)).unwrap();
     assert!(submit(&site.bench, &new.producer().unwrap(), 1_001).result.is_ok());
@@ -241,24 +271,7 @@ fn a_copy_that_a_crash_left_half_filled_or_that_is_behind_is_filled_up_and_no_re
     let data = TempDir::new().unwrap();
     start(engine(&site.nats, data.path(), &site.store)).unwrap().stop().unwrap();
     let snapshot = *numbers(site.store.as_ref()).last().unwrap();
-    // What a copy would have that had only come so far.
-    let cut = |behind: u64| {
-        let mirror = data.path().join("mirror");
-        for era in (1..100).map(Era) {
-            let file = SqliteJournal::path_in(&mirror, PARTITION, era);
-            if !file.exists() {
-                continue;
-            }
-            let sql = rusqlite::Connection::open(&file).unwrap();
-            sql.execute("DELETE FROM records WHERE number > ?1", [behind.cast_signed()]).unwrap();
-            sql.execute_batch("DROP TRIGGER IF EXISTS closed").unwrap();
-            let left: i64 = sql.query_row("SELECT count(*) FROM records", [], |row| row.get(0)).unwrap();
-            drop(sql);
-            if left == 0 {
-                fs::remove_file(file).unwrap();
-            }
-        }
-    };
+    let cut = |behind: u64| cut(data.path(), behind);
     // After a part of what it takes as it is, after its first record, before that.
     for behind in [snapshot - 1, first, first - 1] {
         cut(behind);
@@ -282,6 +295,28 @@ fn a_copy_that_a_crash_left_half_filled_or_that_is_behind_is_filled_up_and_no_re
     drop(sql);
     let refused = start(engine(&site.nats, data.path(), &site.store)).map(drop).unwrap_err().to_string();
     assert!(refused.contains(&format!("record {}", first + 1)), "{refused}");
+    site.gateway.stop().unwrap();
+}
+
+#[test]
+fn a_copy_whose_next_records_went_to_an_archive_says_so_and_begins_anew_where_it_is_removed() {
+    if left_out() {
+        return;
+    }
+    let mut site = Site::new();
+    let away = TempDir::new().unwrap();
+    let first = site.remove_closed(away.path());
+    let data = site.engine_data.path().to_owned();
+    cut(&data, 10);
+    let refused = start(engine(&site.nats, &data, &site.store)).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("archive") && refused.contains(&format!("with record {first}")), "{refused}");
+    assert_eq!(rows_in(&data, 1).len(), 10, "it is left as it was");
+    fs::remove_dir_all(data.join("mirror")).unwrap();
+    let engine = start(engine(&site.nats, &data, &site.store)).unwrap();
+    site.register(1);
+    wait_copied(&engine, &data);
+    engine.stop().unwrap();
+    assert_eq!(rows_in(&data, first)[0].0, first);
     site.gateway.stop().unwrap();
 }
 

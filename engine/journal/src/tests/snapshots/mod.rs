@@ -1,6 +1,7 @@
 //! Snapshots: kept whole, made by a replay of their own, begun from where they fit, passed over where they do not, and a memory
 //! of the journal that they were made of. Here: stores, journals and states to try them with.
 
+mod accounts;
 mod empty_folder;
 mod figure;
 mod format;
