@@ -3,12 +3,13 @@
 
 use crate::{
     arena::{PARTITION, make_snapshots},
+    metrics::{self, Vitals},
     place::{Place, Taking, connect},
     settings::{Role, Settings},
 };
 use anyhow::Result;
 use arena_journal::{Clock, DataDir, FolderSnapshots, SnapshotMaker, StillClock};
-use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
+use axum::{Json, Router, extract::State, http::StatusCode, response::Response, routing::get};
 use serde_json::{Value, json};
 use std::{future::Future, sync::Arc};
 use tokio::net::TcpListener;
@@ -17,7 +18,7 @@ use tokio::net::TcpListener;
 pub struct Engine {
     taking: Arc<Taking>,
     _maker: Option<SnapshotMaker>,
-    _data: DataDir,
+    data: DataDir,
 }
 
 impl Engine {
@@ -37,7 +38,7 @@ impl Engine {
             anyhow::Ok((taking, maker))
         });
         let (taking, maker) = taking.await??;
-        Ok(Self { taking: Arc::new(taking), _maker: maker, _data: data })
+        Ok(Self { taking: Arc::new(taking), _maker: maker, data })
     }
 
     /// How it is, over HTTP, until `stop` comes.
@@ -49,10 +50,12 @@ impl Engine {
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<()> {
+        let vitals = Vitals::of(&self.taking, Some(self.data.path()));
         let routes = Router::new()
             .route("/healthz", get(|| async { Json(json!({"status": "ok"})) }))
             .route("/readyz", get(ready))
-            .with_state(Arc::clone(&self.taking));
+            .with_state(Arc::clone(&self.taking))
+            .merge(Router::new().route("/metrics", get(figures)).with_state(vitals));
         axum::serve(listener, routes).with_graceful_shutdown(stop).await?;
         Ok(())
     }
@@ -81,8 +84,16 @@ async fn ready(State(taking): State<Arc<Taking>>) -> (StatusCode, Json<Value>) {
     let record = taking.handle().position().0;
     match why {
         None => {
-            (StatusCode::OK, Json(json!({"status": "ready", "record": record, "partition": PARTITION.0})))
+            let short = taking.handle().space().shortage().map(|shortage| shortage.to_string());
+            let body = json!({
+                "status": "ready", "record": record, "partition": PARTITION.0, "short_of_space": short,
+            });
+            (StatusCode::OK, Json(body))
         }
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "stopped", "why": why}))),
     }
+}
+
+async fn figures(State(vitals): State<Vitals>) -> Response {
+    metrics::answer(vitals.text(None))
 }

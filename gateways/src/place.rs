@@ -11,7 +11,7 @@ use arena_journal::{
     Clock, DataDir, Durability, ERA_BYTES, FolderSnapshots, Follower, Handle, Journal, MemoryJournal, Nats,
     NatsOptions, Producer, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, Stopped, Vault,
     VaultKey,
-    replicated::{Asker, Node, NodeOptions, mirror_in},
+    replicated::{Asker, Lagging, Node, NodeOptions, mirror_in},
     vault::random,
 };
 use arena_schema::id::{Era, Incarnation, RecordNumber};
@@ -56,6 +56,7 @@ impl Keeping {
             }
             Self::Folder(data) => {
                 let (journal, vault) = open_folder(data.path(), &settings.vault_key_file())?;
+                let journal = journal.with_free_bytes_min(settings.free_bytes_min);
                 Ok((Some(data), Place::Own(Box::new(journal)), vault))
             }
             Self::Memory => {
@@ -200,6 +201,21 @@ impl Taking {
         match self {
             Self::Alone(sequencer) => Ok(sequencer.producer()),
             Self::Part(node) => node.producer().context("a process with the role engine submits nothing"),
+        }
+    }
+
+    /// To see how far the public events are behind; none where this process never publishes any.
+    pub(crate) fn lagging(&self) -> Option<Lagging> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Part(node) => node.lagging(),
+        }
+    }
+
+    /// Says that this process is about to stop.
+    pub(crate) fn will_stop(&self) {
+        if let Self::Part(node) = self {
+            node.will_stop();
         }
     }
 

@@ -36,7 +36,7 @@ pub fn routes(arena: &Arena) -> Router {
 /// A caller reads its own writes, through whichever gateway: before anything is looked at, the state has what was there when
 /// the request came. How the process is does not wait for that.
 async fn own_writes(State(arena): State<Arena>, request: Request, next: Next) -> Response {
-    if !matches!(request.uri().path(), "/healthz" | "/readyz")
+    if !matches!(request.uri().path(), "/healthz" | "/readyz" | "/metrics")
         && let Err(behind) = arena.catch_up().await
     {
         return behind.into_response();

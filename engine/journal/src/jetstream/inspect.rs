@@ -2,10 +2,12 @@
 //! never does: whether that is good enough.
 
 use super::{
+    JetStreamJournal,
     connection::{Failure, Nats},
     eras,
     streams::{State, Stream},
 };
+use crate::space::Limit;
 use arena_schema::id::{Era, Partition};
 use serde_json::{Value, json};
 
@@ -18,8 +20,6 @@ pub struct StreamReport {
     pub last: u64,
     /// How many bytes it takes.
     pub bytes: u64,
-    /// The operator's limit on that; none where there is none.
-    pub bytes_max: Option<u64>,
     /// Whether it takes nothing any more: its era is closed.
     pub sealed: bool,
     /// The first setting that is not as it must be, in words.
@@ -33,6 +33,8 @@ pub struct StreamReport {
 pub struct NatsReport {
     /// Our streams of this partition, era by era, the texts' last.
     pub streams: Vec<StreamReport>,
+    /// The limits on where the next records and texts go, where there are streams.
+    pub limits: Vec<Limit>,
     /// The server's wall clock, as RFC 3339; none where it was not told.
     pub time: Option<String>,
 }
@@ -49,13 +51,12 @@ impl Nats {
         let mut streams: Vec<Stream> =
             listed.into_iter().map(|era: Era| Stream::of_records(partition, era)).collect();
         streams.push(Stream::of_texts(partition));
-        let mut report = NatsReport { streams: Vec::new(), time: None };
+        let mut report = NatsReport { streams: Vec::new(), limits: Vec::new(), time: None };
         for stream in streams {
             let Some(info) = stream.look(self).await.map_err(said)? else { continue };
             let state = State::of(&info).map_err(said)?;
             report.time = info.get("ts").and_then(Value::as_str).map(str::to_owned).or(report.time);
             let config = info.get("config").unwrap_or(&Value::Null);
-            let bytes_max = config.get("max_bytes").and_then(Value::as_i64);
             let peers =
                 info.pointer("/cluster/replicas").and_then(Value::as_array).cloned().unwrap_or_default();
             let current = peers.iter().filter(|peer| peer["current"] == json!(true)).count() as u64;
@@ -63,11 +64,14 @@ impl Nats {
                 name: stream.name.clone(),
                 last: state.last,
                 bytes: state.bytes,
-                bytes_max: bytes_max.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
                 sealed: state.sealed,
                 strange: stream.find_strange(self.options().replicas, config),
                 replicas: (1 + peers.len() as u64, 1 + current),
             });
+        }
+        let found = JetStreamJournal::find(self, partition).await.map_err(|why| why.to_string())?;
+        if let Some(mut journal) = found {
+            report.limits = journal.limits().await.map_err(|why| why.to_string())?;
         }
         Ok(report)
     }

@@ -19,6 +19,7 @@ mod events;
 mod feed;
 mod inspect;
 mod read;
+mod space;
 mod streams;
 mod sweep;
 

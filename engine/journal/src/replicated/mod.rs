@@ -5,11 +5,13 @@
 //! engine's).
 
 mod lease;
+mod leaving;
 mod look;
 mod mirror;
 mod node;
 mod publisher;
 mod service;
+mod space;
 mod submitter;
 mod wire;
 
@@ -20,3 +22,5 @@ pub use node::{Asker, Node, NodeOptions, mirror_in};
 pub(crate) use publisher::{Aligned, LocalCopy, Publisher, Row, Trouble};
 pub use publisher::{Lag, Lagging};
 pub use service::GATEWAY_LEASE;
+#[cfg(test)]
+pub(crate) use wire::{Reply, Request};

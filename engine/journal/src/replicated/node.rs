@@ -3,9 +3,11 @@
 
 use super::{
     lease::{Held, LOOK, LeadMark, Lease, LeaseError, MARGIN, RENEWAL},
+    leaving::Leaving,
     mirror::{Joined, Mirror, record_in},
     publisher::{Lagging, LocalCopy, Publisher},
     service::Service,
+    space::watch_space,
     submitter::{self, Submitter, ask},
     wire::{Reply, Request},
 };
@@ -18,6 +20,7 @@ use crate::{
         Stopped, end, replay,
     },
     snapshot::{Snapshots, beginning},
+    space::Space,
     sqlite::SqliteJournal,
     texts::decode_texts,
     vault::random,
@@ -52,8 +55,8 @@ const READERS_MAX: usize = 65_536;
 const END_LOOK: Duration = Duration::from_secs(1);
 /// How long it must lack that before it is believed.
 const SHORT_FOR: Duration = Duration::from_secs(4);
-/// How long a stop waits for what was submitted.
-const STOP_WAIT: Duration = Duration::from_secs(5);
+/// How long the leader is waited for that is to move its clock.
+const ADVANCE_WAIT: Duration = Duration::from_secs(5);
 /// How long an orderly end of the lead waits for the public events before it.
 const EVENTS_WAIT: Duration = Duration::from_secs(1);
 
@@ -124,7 +127,7 @@ impl Asker {
     pub(crate) async fn advance(&self, micros: u64) -> Result<(), Stopped> {
         let request = Bytes::from(Request::Advance { micros }.encode());
         let subject = subject::submit(self.partition);
-        match ask(self.nats.client(), subject, request, STOP_WAIT).await {
+        match ask(self.nats.client(), subject, request, ADVANCE_WAIT).await {
             Some(Reply::Done) => Ok(()),
             other => Err(Stopped(format!("the leader did not move its clock: {other:?}"))),
         }
@@ -170,7 +173,8 @@ impl Node {
         let NodeOptions { nats, partition, clock, data, snapshots, behind, may_lead, submits, .. } = options;
         let (mut followers, era_bytes_max) = (options.followers, options.era_bytes_max);
         let runtime = nats.runtime().clone();
-        let (outcomes, prepared) = submitter::prepare(nats.client(), partition);
+        let space = Space::default();
+        let (outcomes, prepared) = submitter::prepare(nats.client(), partition, space.clone());
         if submits {
             followers.insert(0, Box::new(outcomes));
         }
@@ -200,7 +204,7 @@ impl Node {
         #[cfg(test)]
         let stiller = publisher.as_ref().map(|publisher| Box::new(publisher.stiller()) as Box<_>);
 
-        let replica = Replica::start(state, followers)?;
+        let replica = Replica::start(state, followers)?.with_space(space.clone());
         let asker = Asker::start(&nats, partition, replica.position.clone());
         let handle = Handle::new(&replica, Mover::Asks(Box::new(asker.clone())));
         let stopping = Arc::new(AtomicBool::new(false));
@@ -224,6 +228,7 @@ impl Node {
         } else {
             None
         };
+        runtime.spawn(watch_space(journal.another(), space, replica.stopped.subscribe()));
         runtime.spawn(watch_end(journal.another(), Arc::clone(&replica.state), Arc::clone(&replica.stopped)));
         let follower = Following {
             tail: journal.tail(),
@@ -292,13 +297,20 @@ impl Node {
         self.submitter.as_ref().map(Submitter::producer)
     }
 
+    /// Says that this process is about to stop, as soon as that is known: a leader that stops too waits for what comes from here.
+    pub fn will_stop(&self) {
+        if let Some(submitter) = &self.submitter {
+            submitter.will_stop();
+        }
+    }
+
     /// Submits nothing more, lets go of what it was home to, gives up the lead, and ends.
     ///
     /// # Errors
     /// [`Stopped`], where it had ended by itself before.
     pub fn stop(self) -> Result<(), Stopped> {
         if let Some(submitter) = self.submitter {
-            submitter.stop(STOP_WAIT);
+            submitter.stop();
         }
         self.stopping.store(true, Ordering::SeqCst);
         self.thread.join().map_err(|_| Stopped("a thread panicked".to_owned()))?
@@ -697,7 +709,9 @@ impl Following {
             Err(why) => return end(why.to_string(), &self.replica.stopped),
         };
         let (announced, announced_seen) = watch::channel(None);
+        let leaving = Arc::new(Leaving::default());
         let service = Service {
+            leaving: Arc::clone(&leaving),
             client: self.nats.client().clone(),
             partition: self.partition,
             state: Arc::clone(&self.replica.state),
@@ -709,7 +723,7 @@ impl Following {
             still: matches!(self.clock, Clock::Still(_)),
         };
         let service = self.nats.runtime().spawn(service.run());
-        let mut asked_to_stop = false;
+        let (mut asked_to_stop, mut stopping_since) = (false, None);
         let mut gave_up = false;
         while !lead.ended() {
             if announced.borrow().is_none() && *self.replica.position.borrow() > before {
@@ -734,7 +748,10 @@ impl Following {
                 asked_to_stop = true;
                 lead.inbox.stop();
             }
-            if self.stopping.load(Ordering::SeqCst) && !asked_to_stop {
+            if self.stopping.load(Ordering::SeqCst)
+                && !asked_to_stop
+                && leaving.lets_go(*stopping_since.get_or_insert_with(Instant::now), &self.replica.state())
+            {
                 asked_to_stop = true;
                 lead.inbox.stop();
             }

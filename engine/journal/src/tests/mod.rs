@@ -16,5 +16,6 @@ mod queue;
 mod replicated;
 mod restart;
 mod snapshots;
+mod space;
 mod time;
 mod vault;

@@ -7,6 +7,7 @@ mod restart;
 mod sequencer;
 mod settings;
 pub(super) mod setup;
+mod space;
 mod sweep;
 mod tail;
 mod unknown;

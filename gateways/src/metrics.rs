@@ -1,0 +1,193 @@
+//! `GET /metrics`: how a process is, as Prometheus text. What belongs here: the figures that an operator watches, each with a word
+//! of what it is. What never does: a name, a key or an address of anybody's.
+
+use crate::place::Taking;
+use arena_journal::{Handle, Measure, Producer, Volume, replicated::Lagging, sequencer::QUEUE_COMMANDS_MAX};
+use arena_schema::id::RecordNumber;
+use axum::{
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What a process has to tell of.
+#[derive(Clone)]
+pub(crate) struct Vitals {
+    handle: Handle,
+    /// Where the journal is shared and this process may lead.
+    lagging: Option<Lagging>,
+    shared: bool,
+    /// Where it submits.
+    producer: Option<Producer>,
+    /// Its data folder, where it has one.
+    data: Option<PathBuf>,
+}
+
+impl Vitals {
+    /// Of a process that takes part so.
+    pub(crate) fn of(taking: &Taking, data: Option<&Path>) -> Self {
+        Self {
+            handle: taking.handle().clone(),
+            lagging: taking.lagging(),
+            shared: taking.is_shared(),
+            producer: taking.producer().ok(),
+            data: data.map(Path::to_owned),
+        }
+    }
+
+    /// As it is now. `views`: the record that the views have, where there are any.
+    pub(crate) fn text(&self, views: Option<RecordNumber>) -> String {
+        let mut page = Page::default();
+        let version = env!("CARGO_PKG_VERSION");
+        page.gauge("arena_info", "The build.", &[("version", version)], 1);
+        self.put_journal(&mut page, views);
+        self.put_public_events(&mut page);
+        self.put_space(&mut page);
+        put_process(&mut page);
+        page.0
+    }
+
+    fn put_journal(&self, page: &mut Page, views: Option<RecordNumber>) {
+        let stopped = self.handle.stopped().borrow().is_some();
+        page.gauge("arena_stopped", "1 where it follows the journal no more.", &[], u64::from(stopped));
+        {
+            let state = self.handle.state();
+            let head = state.head();
+            page.gauge("arena_record", "The last record that is followed.", &[], head.number.0);
+            let seconds = head.time.0 / 1_000_000;
+            page.gauge("arena_record_time_seconds", "When it was written, by the journal.", &[], seconds);
+            page.gauge("arena_era", "The era that is open.", &[], u64::from(state.era().0));
+            page.gauge("arena_rules_version", "The rules that hold.", &[], u64::from(state.rules().0));
+            page.gauge(
+                "arena_agents",
+                "Agents that are registered.",
+                &[],
+                count(state.registry().agents().len()),
+            );
+            page.gauge(
+                "arena_open_matches",
+                "Matches that are open.",
+                &[],
+                count(state.matches().open().len()),
+            );
+            let gateways = count(state.producers().live_count());
+            page.gauge("arena_live_gateways", "Gateways that are there.", &[], gateways);
+        }
+        if let Some(views) = views {
+            page.gauge("arena_views_record", "The last record that the views have.", &[], views.0);
+        }
+        if let Some(producer) = &self.producer {
+            let unanswered = count(producer.unanswered());
+            page.gauge("arena_unanswered_commands", "Commands without an outcome yet.", &[], unanswered);
+            let most = count(QUEUE_COMMANDS_MAX);
+            page.gauge("arena_unanswered_commands_max", "As many as there may be.", &[], most);
+        }
+    }
+
+    fn put_public_events(&self, page: &mut Page) {
+        let lag = self.lagging.as_ref().and_then(Lagging::lag);
+        let leads = !self.shared || lag.is_some();
+        page.gauge("arena_leads", "1 where this process leads.", &[], u64::from(leads));
+        if let Some(lag) = lag {
+            let help = "Records whose public events are not all published.";
+            page.gauge("arena_public_events_lag_records", help, &[], lag.records);
+            let help = "Public events that are known to wait.";
+            page.gauge("arena_public_events_lag_events", help, &[], lag.events);
+        }
+    }
+
+    fn put_space(&self, page: &mut Page) {
+        let space = self.handle.space();
+        let short = u64::from(space.shortage().is_some());
+        page.gauge("arena_short_of_space", "1 where only what ends or frees things is taken.", &[], short);
+        let limits = space.limits();
+        for limit in &limits {
+            if let Measure::Used { used, unit, .. } = limit.measure {
+                let labels = [("of", limit.of.as_str()), ("unit", unit)];
+                page.gauge("arena_limit_used", "What is used of a limit.", &labels, used);
+            }
+        }
+        for limit in &limits {
+            if let Measure::Used { most, unit, .. } = limit.measure {
+                let labels = [("of", limit.of.as_str()), ("unit", unit)];
+                page.gauge("arena_limit", "The limit.", &labels, most);
+            }
+        }
+        for limit in &limits {
+            if let Measure::Free { least, .. } = limit.measure {
+                let help = "Below so many free bytes the journal is short of space.";
+                page.gauge("arena_free_bytes_min", help, &[], least);
+            }
+        }
+        if let Some(volume) = self.data.as_deref().and_then(|data| Volume::of(data).ok()) {
+            page.gauge("arena_free_bytes", "Free on the data folder's volume.", &[], volume.free);
+        }
+    }
+}
+
+/// What the system shows of this process; nothing where it does not.
+fn put_process(page: &mut Page) {
+    let resident = fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    if let Some(kibibytes) = resident {
+        page.gauge("process_resident_memory_bytes", "Memory in use.", &[], kibibytes * 1_024);
+    }
+    if let Ok(open) = fs::read_dir("/proc/self/fd") {
+        page.gauge("process_open_fds", "Open files and connections.", &[], count(open.count()));
+    }
+}
+
+fn count(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// The text of the format, metric by metric.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    /// One value; what it is is said before its first one.
+    fn gauge(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: u64) {
+        let Self(text) = self;
+        let kind = format!("# TYPE {name} gauge\n");
+        if !text.contains(&kind) {
+            let _ = write!(text, "# HELP {name} {help}\n{kind}");
+        }
+        text.push_str(name);
+        for (at, (label, value)) in labels.iter().enumerate() {
+            let begins = if at == 0 { '{' } else { ',' };
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = write!(text, "{begins}{label}=\"{value}\"");
+        }
+        let ends = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(text, "{ends} {value}");
+    }
+}
+
+/// The text as an answer.
+pub(crate) fn answer(text: String) -> Response {
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_is_explained_once_and_a_label_s_value_may_be_anything() {
+        let mut page = Page::default();
+        page.gauge("one", "It is.", &[], 1);
+        page.gauge("two", "They are.", &[("of", "a \"b\" \\c\n"), ("unit", "d")], 2);
+        page.gauge("two", "They are.", &[("of", "e")], 3);
+        let expected = "# HELP one It is.\n# TYPE one gauge\none 1\n# HELP two They are.\n# TYPE two gauge\n\
+                        two{of=\"a \\\"b\\\" \\\\c\\n\",unit=\"d\"} 2\ntwo{of=\"e\"} 3\n";
+        assert_eq!(page.0, expected);
+    }
+}
