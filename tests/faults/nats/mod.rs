@@ -3,12 +3,15 @@
 //! What never does: a fault.
 
 mod cut;
+mod figures;
 mod forgotten;
 mod gateways;
 mod leader;
 mod reads;
 mod servers;
+mod space;
 mod starting;
+mod stops;
 
 use crate::records::{self, Reduced};
 use arena_journal::{
