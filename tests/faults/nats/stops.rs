@@ -124,10 +124,9 @@ async fn what_was_let_in_when_the_last_leader_went_is_answered_unknown_in_time_a
     let begun = Instant::now();
     stream.write_all(body.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    let took = begun.elapsed();
-    println!("answered after {took:?}");
-    assert!(took < OUTCOME_MAX, "{took:?}");
+    let read = tokio::time::timeout(OUTCOME_MAX, stream.read_to_string(&mut answer)).await;
+    read.expect("it is answered").unwrap();
+    println!("answered after {:?}", begun.elapsed());
     let (head, told) = answer.split_once("\r\n\r\n").unwrap();
     assert!(
         head.starts_with("HTTP/1.1 503") && head.to_ascii_lowercase().contains("retry-after: 5"),
