@@ -23,7 +23,10 @@ async fn metrics(arena: &Served) -> String {
 /// A figure of `/metrics`.
 #[track_caller]
 fn figure(page: &str, name: &str) -> u64 {
-    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let line = page.lines().find_map(|line| {
+        let rest = line.strip_prefix(name)?;
+        rest.strip_prefix("{partition=\"0\"}").unwrap_or(rest).strip_prefix(' ')
+    });
     line.unwrap_or_else(|| panic!("no {name}:\n{page}")).parse().unwrap()
 }
 

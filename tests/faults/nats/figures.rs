@@ -13,7 +13,7 @@ use std::time::Instant;
 async fn figure(served: &Served, name: &str) -> Option<u64> {
     let page = served.client().get(format!("{}/metrics", served.url)).send().await.unwrap();
     let page = page.text().await.unwrap();
-    page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.parse().ok()
+    page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("{partition=\"0\"} "))?.parse().ok()
 }
 
 async fn until(served: &Served, name: &str, holds: impl Fn(Option<u64>) -> bool) {

@@ -47,7 +47,10 @@ async fn says(served: &Served) -> (Value, bool) {
     assert_eq!((status, &ready["status"]), (200, &json!("ready")), "it serves on");
     let page = served.client().get(format!("{}/metrics", served.url)).send().await.unwrap();
     let page = page.text().await.unwrap();
-    (ready["short_of_space"].clone(), page.lines().any(|line| line == "arena_short_of_space 1"))
+    (
+        ready["short_of_space"].clone(),
+        page.lines().any(|line| line == "arena_short_of_space{partition=\"0\"} 1"),
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

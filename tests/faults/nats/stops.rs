@@ -173,7 +173,13 @@ async fn a_gateway_that_is_asked_to_stop_while_nobody_leads_does_so_in_seconds()
     let begun = Instant::now();
     loop {
         let page = gateway.client().get(format!("{}/metrics", gateway.url)).send().await.unwrap();
-        if page.text().await.unwrap().lines().any(|line| line == "arena_unanswered_commands 1") {
+        if page
+            .text()
+            .await
+            .unwrap()
+            .lines()
+            .any(|line| line == "arena_unanswered_commands{partition=\"0\"} 1")
+        {
             break;
         }
         assert!(begun.elapsed() < OUTCOME_MAX, "it is never submitted");

@@ -393,7 +393,7 @@ async fn place_batch(shared: &Shared, mut first: u64) {
 async fn refused(shared: &Shared, first: u64, shortage: Shortage) {
     let asked = shared.numbered().open.get(&first).map_or(0, |open| open.asked);
     if asked > 1 {
-        let _ = tokio::time::timeout(4 * REQUEST_WAIT, answered(shared, first)).await;
+        let _ = tokio::time::timeout(REQUEST_WAIT, answered(shared, first)).await;
     }
     let Some(open) = shared.numbered().open.remove(&first) else { return };
     shared.inbox.make_room(open.room);
