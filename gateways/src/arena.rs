@@ -6,6 +6,7 @@ use crate::{
     egress::{Egress, EgressOptions},
     house::{self, HousePool},
     idempotency::{Answers, Expiries},
+    metrics::Vitals,
     parts::{FIRST, Part, Parts},
     place::{Keeping, Taking},
     problem::Problem,
@@ -16,7 +17,8 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use arena_journal::{
-    Clock, DataDir, Handle, Producer, SnapshotMaker, StillClock, Submission, TextOwner, Texts, Vault,
+    Clock, DataDir, Handle, Producer, SnapshotMaker, StillClock, Submission, SubmitError, TextOwner, Texts,
+    Unanswered, Vault,
 };
 use arena_projectors::{ViewError, Views, ViewsAt};
 use arena_schema::{
@@ -39,6 +41,10 @@ use tokio::{sync::watch, task::JoinHandle};
 /// How long a read waits until a view has what its caller wrote; then 503.
 const READ_WAIT: Duration = Duration::from_secs(5);
 
+/// How long a caller waits for the outcome of its command; then 503, and the outcome is unknown: it may be done once an engine leads
+/// again. Longer than a takeover, after which it comes by itself.
+const OUTCOME_WAIT: Duration = Duration::from_secs(15);
+
 /// What lies in the vault and is not in the state is left alone for so long where processes share the vault: its command may be
 /// on its way through another.
 pub(crate) const ON_ITS_WAY: Duration = Duration::from_secs(3_600);
@@ -60,6 +66,7 @@ struct Inner {
     directory: Directory,
     clock: Clock,
     streams: watch::Sender<bool>,
+    vitals: Vitals,
     running: Mutex<Option<Running>>,
     /// Another process that wants the folder is told to wait for this.
     _data: Option<DataDir>,
@@ -135,6 +142,7 @@ impl Arena {
         };
         let (stopping, stop_seen) = watch::channel(false);
         let referee = tokio::spawn(referee::run(Arc::new(court), docket, stop_seen));
+        let vitals = Vitals::of(&journal, data.as_ref().map(DataDir::path));
         let running = Mutex::new(Some(Running { journal, snapshots: makers, referee, sweeper, stopping }));
         let arena = Self(Arc::new(Inner {
             settings,
@@ -148,6 +156,7 @@ impl Arena {
             directory,
             clock,
             streams: watch::Sender::new(false),
+            vitals,
             running,
             _data: data,
         }));
@@ -188,8 +197,23 @@ impl Arena {
                 challenges: ChallengePolicy::Open,
                 credentials: Vec::new(),
             };
+            if let Err(shortage) = self.producer().check_space() {
+                tracing::warn!(agent.slug, "a house agent is not registered now: {shortage}");
+                continue;
+            }
             let (_, submission) = new.submission(self.texts(), FIRST)?;
-            let outcome = self.producer().submit(vec![submission]).await?.outcome().await?;
+            let outcome = match self.producer().submit(vec![submission]).await {
+                Ok(pending) => pending.outcome().await,
+                Err(SubmitError::Short(shortage)) => Err(shortage.into()),
+                Err(why) => return Err(why.into()),
+            };
+            let outcome = match outcome {
+                Err(Unanswered::Short(shortage)) => {
+                    tracing::warn!(agent.slug, "a house agent is not registered now: {shortage}");
+                    continue;
+                }
+                outcome => outcome?,
+            };
             if outcome.result == Err(Rejection::NameTaken) {
                 // Another gateway's start came first.
                 tracing::debug!(agent.slug, "the house agent is registered already");
@@ -198,6 +222,16 @@ impl Arena {
             }
         }
         Ok(())
+    }
+
+    /// Ends what streams to clients, so that the listener can end, asks no agent any more, and says that this process is about to
+    /// stop: all that takes a while begins at once.
+    pub fn begin_stop(&self) {
+        self.0.streams.send_replace(true);
+        if let Some(running) = &*self.0.running.lock().unwrap_or_else(PoisonError::into_inner) {
+            running.stopping.send_replace(true);
+            running.journal.will_stop();
+        }
     }
 
     /// Stops asking, takes in what is on its way, closes the journal and the views. A second call does nothing.
@@ -264,8 +298,29 @@ impl Arena {
         &self,
         submissions: Vec<Submission>,
     ) -> Result<Vec<Result<Vec<Event>, Rejection>>, Problem> {
-        let outcomes = self.producer().try_submit(submissions)?.outcomes().await?;
+        let pending = self.producer().try_submit(submissions)?;
+        let outcomes = tokio::time::timeout(OUTCOME_WAIT, pending.outcomes());
+        let outcomes = outcomes.await.map_err(|_| Problem::unknown())??;
         Ok(outcomes.into_iter().map(|outcome| outcome.result).collect())
+    }
+
+    /// That a match can be opened in a partition where space is short, before anything else is done for it.
+    ///
+    /// # Errors
+    /// A [`Problem`] with status 503.
+    pub fn check_space_in(&self, partition: Partition) -> Result<(), Problem> {
+        self.0.parts.get(partition).map_or(Ok(()), |part| Ok(part.producer.check_space()?))
+    }
+
+    /// That these would be let in where space is short, before anything else is done for them.
+    ///
+    /// # Errors
+    /// A [`Problem`] with status 503.
+    pub fn check_space(&self, submissions: &[Submission]) -> Result<(), Problem> {
+        if submissions.iter().any(|submission| submission.command.adds()) {
+            self.producer().check_space()?;
+        }
+        Ok(())
     }
 
     /// Waits until the views have all that the state has.
@@ -423,14 +478,14 @@ impl Arena {
         &self.0.directory
     }
 
-    /// Ends what streams to clients, so that the listener can end.
-    pub fn stop_streams(&self) {
-        self.0.streams.send_replace(true);
-    }
-
     /// Becomes true when streams are to end.
     pub fn streams_stopping(&self) -> watch::Receiver<bool> {
         self.0.streams.subscribe()
+    }
+
+    /// How this process is.
+    pub(crate) fn vitals(&self) -> &Vitals {
+        &self.0.vitals
     }
 
     /// An agent's external id.

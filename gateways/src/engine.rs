@@ -2,13 +2,14 @@
 //! is absent here: every door but that of its health, and every view.
 
 use crate::{
+    metrics::{self, Vitals},
     place::{Place, Taking, connect},
     settings::{Role, Settings},
     snapshots,
 };
 use anyhow::Result;
 use arena_journal::{Clock, DataDir, SnapshotMaker, StillClock};
-use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
+use axum::{Json, Router, extract::State, http::StatusCode, response::Response, routing::get};
 use serde_json::{Value, json};
 use std::{future::Future, sync::Arc};
 use tokio::{net::TcpListener, sync::watch};
@@ -18,7 +19,7 @@ pub struct Engine {
     taking: Arc<Taking>,
     stopped: watch::Receiver<Option<String>>,
     _makers: Vec<Option<SnapshotMaker>>,
-    _data: DataDir,
+    data: DataDir,
 }
 
 impl Engine {
@@ -38,7 +39,7 @@ impl Engine {
         });
         let (taking, makers) = taking.await??;
         let stopped = taking.stopped();
-        Ok(Self { taking: Arc::new(taking), stopped, _makers: makers, _data: data })
+        Ok(Self { taking: Arc::new(taking), stopped, _makers: makers, data })
     }
 
     /// How it is, over HTTP, until `stop` comes.
@@ -50,10 +51,12 @@ impl Engine {
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<()> {
+        let vitals = Vitals::of(&self.taking, Some(self.data.path()));
         let routes = Router::new()
             .route("/healthz", get(|| async { Json(json!({"status": "ok"})) }))
             .route("/readyz", get(ready))
-            .with_state(Arc::clone(&self.taking));
+            .with_state(Arc::clone(&self.taking))
+            .merge(Router::new().route("/metrics", get(figures)).with_state(vitals));
         axum::serve(listener, routes).with_graceful_shutdown(stop).await?;
         Ok(())
     }
@@ -83,8 +86,14 @@ async fn ready(State(taking): State<Arc<Taking>>) -> (StatusCode, Json<Value>) {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"status": "stopped", "why": why})));
     }
     let records: Vec<u64> = handles.iter().map(|handle| handle.position().0).collect();
-    (
-        StatusCode::OK,
-        Json(json!({"status": "ready", "record": records[0], "partition": 0, "records": records})),
-    )
+    let short = handles.iter().find_map(|handle| handle.space().shortage());
+    let short = short.map(|shortage| shortage.to_string());
+    let body = json!({
+        "status": "ready", "record": records[0], "partition": 0, "records": records, "short_of_space": short,
+    });
+    (StatusCode::OK, Json(body))
+}
+
+async fn figures(State(vitals): State<Vitals>) -> Response {
+    metrics::answer(vitals.text(|_| None))
 }

@@ -20,6 +20,7 @@ pub mod egress;
 pub mod engine;
 pub mod house;
 pub mod idempotency;
+mod metrics;
 pub mod names;
 pub mod parts;
 mod place;

@@ -11,7 +11,7 @@ use arena_journal::{
     Clock, DataDir, Durability, ERA_BYTES, Follower, Handle, JetStreamJournal, Journal, MemoryJournal, Nats,
     NatsOptions, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, StillClock, Stopped,
     Vault, VaultKey,
-    replicated::{Gateway, Node, NodeOptions, Peers},
+    replicated::{Gateway, Lagging, Node, NodeOptions, Peers},
     vault::random,
 };
 use arena_schema::id::{Era, Incarnation, Partition, RecordNumber};
@@ -62,6 +62,7 @@ impl Keeping {
             }
             Self::Folder(data) => {
                 let (journal, vault) = open_folder(data.path(), &settings.vault_key_file())?;
+                let journal = journal.with_free_bytes_min(settings.free_bytes_min);
                 Ok((Some(data), Place::Own(Box::new(journal)), vault))
             }
             Self::Memory => {
@@ -273,6 +274,21 @@ impl Taking {
             });
         }
         told
+    }
+
+    /// To see how far each partition's public events are behind; none where this process never publishes any.
+    pub(crate) fn lagging(&self) -> Vec<Option<Lagging>> {
+        match self {
+            Self::Alone(_) => vec![None],
+            Self::Part(nodes) => nodes.iter().map(Node::lagging).collect(),
+        }
+    }
+
+    /// Says that this process is about to stop.
+    pub(crate) fn will_stop(&self) {
+        if let Self::Part(nodes) = self {
+            nodes.iter().for_each(Node::will_stop);
+        }
     }
 
     /// Ends in order.

@@ -1,6 +1,6 @@
 //! Errors of the HTTP API: RFC 9457 `application/problem+json` with a stable `code`.
 
-use arena_journal::SubmitError;
+use arena_journal::{Shortage, SubmitError, Unanswered};
 use arena_schema::Rejection;
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 
 /// The code of what only the journal can tell.
 const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+/// When to come again where more space is needed first: somebody has to make it.
+const SPACE_RETRY_S: u32 = 30;
 
 /// An error as a client sees it: what was expected, what came, what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +49,18 @@ impl Problem {
         Self { retry_after_s: Some(1), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail) }
     }
 
+    /// 503: the journal is short of space, and this would take more of it; nothing was done.
+    pub fn short_of_space() -> Self {
+        let detail = "The arena is short of space: what is open goes on to its end, and nothing new is taken. Nothing was \
+                      done; try again later.";
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Self { retry_after_s: Some(SPACE_RETRY_S), ..Self::new(status, "short_of_space", detail) }
+    }
+
     /// 503: whether it was done is not known here.
     pub fn unknown() -> Self {
-        let detail =
-            "The arena stopped before it answered. Whether this was done can be seen once it is back.";
+        let detail = "The arena did not come to an answer. Whether this was done can be seen later; with the same \
+                      Idempotency-Key it can be sent again, and is done once.";
         Self { retry_after_s: Some(5), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, OUTCOME_UNKNOWN, detail) }
     }
 
@@ -118,15 +128,32 @@ impl From<SubmitError> for Problem {
     fn from(error: SubmitError) -> Self {
         match error {
             SubmitError::Busy(busy) => Self::busy(format!("{busy}.")),
+            SubmitError::Short(shortage) => shortage.into(),
             SubmitError::Stopped(_) => Self::busy("The arena is stopping."),
             _ => Self::internal(error),
         }
     }
 }
 
+impl From<Shortage> for Problem {
+    /// Which limit it is is for the operator (`/readyz`, `/metrics`, the log).
+    fn from(_: Shortage) -> Self {
+        Self::short_of_space()
+    }
+}
+
 impl From<arena_journal::Stopped> for Problem {
     fn from(_: arena_journal::Stopped) -> Self {
         Self::unknown()
+    }
+}
+
+impl From<Unanswered> for Problem {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Short(shortage) => shortage.into(),
+            _ => Self::unknown(),
+        }
     }
 }
 

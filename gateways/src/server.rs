@@ -45,7 +45,7 @@ pub fn routes(arena: &Arena) -> Router {
 async fn own_writes(State(arena): State<Arena>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let caught_up = match match_in(path) {
-        _ if matches!(path, "/healthz" | "/readyz") => Ok(()),
+        _ if matches!(path, "/healthz" | "/readyz" | "/metrics") => Ok(()),
         Some(id) => arena.catch_up_with(id).await,
         None => arena.catch_up(|_| true).await,
     };

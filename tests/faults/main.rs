@@ -21,6 +21,7 @@ mod restart;
 mod second_process;
 mod secrets;
 mod snapshots;
+mod space;
 mod stop;
 mod vault;
 mod views;

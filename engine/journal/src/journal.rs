@@ -5,7 +5,7 @@ use arena_schema::{
     record::EncodedRecord,
 };
 
-use crate::texts::SealedText;
+use crate::{space::Gauge, texts::SealedText};
 
 /// After so many bytes an era is closed, and the next begins.
 pub const ERA_BYTES: u64 = 8 * 1024 * 1024 * 1024;
@@ -146,6 +146,11 @@ pub trait Journal: Send {
     /// After how many bytes an era is to be closed: [`ERA_BYTES`], but in tests.
     fn era_bytes_max(&self) -> u64 {
         ERA_BYTES
+    }
+
+    /// What tells how much space is left where records go; none where nothing limits it, or where it is asked otherwise.
+    fn gauge(&self) -> Option<Box<dyn Gauge>> {
+        None
     }
 }
 

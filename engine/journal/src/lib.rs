@@ -21,6 +21,7 @@ mod public;
 pub mod replicated;
 pub mod sequencer;
 mod snapshot;
+mod space;
 mod sqlite;
 pub mod texts;
 pub mod vault;
@@ -49,13 +50,14 @@ pub use memory::MemoryJournal;
 pub use public::{PublicError, PublicEvents};
 pub use sequencer::{
     Answered, Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError,
-    StartOptions, Stopped, Submission, SubmitError,
+    StartOptions, Stopped, Submission, SubmitError, Unanswered,
 };
 pub use snapshot::{
     FolderSnapshots, SNAPSHOT_BYTES, SNAPSHOT_RECORDS, SNAPSHOTS_KEPT, Sharing, Snapshot, SnapshotFault,
     SnapshotFollower, SnapshotMaker, SnapshotMakerOptions, SnapshotPace, SnapshotStoreError, Snapshots,
     newest_borne_out, restore_newest,
 };
-pub use sqlite::{SqliteJournal, bare_inserts};
+pub use space::{Gauge, Limit, Measure, NEARLY_FULL_PERCENT, Shortage, Space};
+pub use sqlite::{SqliteJournal, Volume, bare_inserts};
 pub use texts::{SealedText, TextError, TextOwner, Texts};
 pub use vault::{Destroyed, Vault, VaultError, VaultKey};

@@ -68,6 +68,8 @@ pub(super) async fn register(
     }
     let url = checked_endpoint(&arena, url).await?;
 
+    // No key is made for an agent that is refused in any case.
+    arena.producer().check_space()?;
     let api_key = secrets::draw("arena");
     let (owner, submission) = {
         let (arena, name, url) = (arena.clone(), name.clone(), url.clone());

@@ -1,7 +1,7 @@
 //! Whether the process lives, and whether it can do its work.
 
-use crate::{arena::Arena, problem::Problem};
-use axum::{Json, extract::State, http::StatusCode};
+use crate::{arena::Arena, metrics, problem::Problem};
+use axum::{Json, extract::State, http::StatusCode, response::Response};
 use serde_json::{Value, json};
 
 /// 200 while the process answers.
@@ -9,7 +9,7 @@ pub(super) async fn alive() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// 200 while commands are taken and the views follow.
+/// 200 while commands are taken and the views follow; says so where only those are taken that end or free things.
 pub(super) async fn ready(State(arena): State<Arena>) -> Result<Json<Value>, Problem> {
     if let Some(why) = arena.stopped().borrow().clone() {
         return Err(Problem::new(
@@ -21,8 +21,16 @@ pub(super) async fn ready(State(arena): State<Arena>) -> Result<Json<Value>, Pro
     let parts = || arena.parts().iter();
     let records: Vec<u64> = parts().map(|part| part.handle.position().0).collect();
     let views: Vec<u64> = parts().map(|part| arena.views().checkpoint(part.partition).0).collect();
+    let short = parts().find_map(|part| part.handle.space().shortage());
+    let short = short.map(|shortage| shortage.to_string());
     Ok(Json(json!({
-        "status": "ready", "record": records[0], "views": views[0],
+        "status": "ready", "record": records[0], "views": views[0], "short_of_space": short,
         "partitions": {"records": records, "views": views},
     })))
+}
+
+/// How the process is, in figures.
+pub(super) async fn figures(State(arena): State<Arena>) -> Response {
+    let views = arena.views().clone();
+    metrics::answer(arena.vitals().text(|partition| Some(views.checkpoint(partition))))
 }

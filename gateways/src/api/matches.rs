@@ -114,7 +114,9 @@ struct Terms {
 }
 
 async fn open(arena: &Arena, caller: Caller, terms: Terms, once: Once) -> Result<Done, Problem> {
-    let id = MatchId::from_random(arena.match_partition(), random());
+    let partition = arena.match_partition();
+    arena.check_space_in(partition)?;
+    let id = MatchId::from_random(partition, random());
     let command = OpenMatch {
         id,
         game: id::GameCode(terms.game.as_u16()),

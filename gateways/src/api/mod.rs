@@ -24,6 +24,7 @@ pub fn routes() -> Router<Arena> {
         .route("/api/v1/agents/{slug}", get(agents::show))
         .route("/api/v1/matches/{id}", get(matches::show))
         .route("/healthz", get(health::alive))
+        .route("/metrics", get(health::figures))
         .route("/readyz", get(health::ready));
     posts().into_iter().fold(routes, |routes, (path, post)| routes.route(path, post))
 }

@@ -37,6 +37,9 @@ pub enum BenchError {
     /// The sequencer ended.
     #[error(transparent)]
     Stopped(#[from] arena_journal::Stopped),
+    /// A command had no outcome.
+    #[error(transparent)]
+    Unanswered(#[from] arena_journal::Unanswered),
     /// A file failed.
     #[error("a file of the benchmark cannot be used: {0}")]
     File(#[from] std::io::Error),

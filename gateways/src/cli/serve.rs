@@ -62,12 +62,12 @@ async fn serve(settings: Settings) -> Result<ExitCode> {
     };
     greet(&arena, bound);
 
-    let streams = arena.clone();
+    let ending = arena.clone();
     let stopping = Stopping {
         asked: stop,
         stopped: arena.stopped(),
         words: "taking in what is on its way",
-        done: move || streams.stop_streams(),
+        done: move || ending.begin_stop(),
     };
     stopping.serve(|stop| server::serve(&arena, listener, stop)).await?;
     arena.close().await?;

@@ -1,8 +1,10 @@
 //! What can be seen on this machine: the data folder and its disk, the clock, the vault's key, an embedded journal.
 
-use super::Check;
+use super::{Check, ONLY_ENDS};
 use crate::{parts::FIRST, settings::Settings, times::rfc3339_ms};
-use arena_journal::{DataDir, DataDirError, SqliteJournal, Vault, VaultKey, Visit, replicated::mirror_in};
+use arena_journal::{
+    DataDir, DataDirError, SqliteJournal, Vault, VaultKey, Visit, Volume, replicated::mirror_in,
+};
 use arena_schema::{
     LogTime,
     id::{Era, Partition, RecordNumber},
@@ -49,11 +51,15 @@ pub(super) fn disk(settings: &Settings, checks: &mut Vec<Check>) {
         checks.push(Check::fine("data folder", format!("{shown} is made at the first start")));
     }
     let folder = there(data);
-    match rustix::fs::statvfs(&folder) {
-        Ok(stat) => {
-            let free = stat.f_bavail.saturating_mul(stat.f_frsize);
-            let says = format!("{} MiB free", free / (1024 * 1024));
-            checks.push(if free < FREE_BYTES_LEAST {
+    match Volume::of(&folder) {
+        Ok(volume) => {
+            let says = format!("{} MiB free", volume.free / (1024 * 1024));
+            let limit = volume.limit(&folder, settings.free_bytes_min);
+            checks.push(if limit.is_near() && settings.nats.url.is_none() {
+                let next =
+                    "make room, or set free_bytes_min lower: a journal that cannot be written ends the arena";
+                Check::note("disk space", format!("{limit}: {ONLY_ENDS}"), next)
+            } else if volume.free < FREE_BYTES_LEAST {
                 let next = "make room: a journal that cannot be written ends the arena";
                 Check::note("disk space", says, next)
             } else {

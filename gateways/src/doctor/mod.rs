@@ -8,6 +8,9 @@ mod snapshots;
 
 use crate::settings::Settings;
 
+/// What a limit that is near means.
+const ONLY_ENDS: &str = "so only what ends or frees things is taken";
+
 /// What a check came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {

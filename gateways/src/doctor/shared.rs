@@ -1,21 +1,19 @@
 //! What can be seen of a journal on NATS: the servers, whether they sync, our streams, who leads.
 
 use super::{
-    Check, local,
+    Check, ONLY_ENDS, local,
     snapshots::{beginning, snapshots},
 };
 use crate::{parts::FIRST, place, settings::Settings};
 use arena_journal::{
-    Durability, JetStreamJournal, Journal, Nats, NatsReport, ServerReport, ServerSeen, StreamReport, Vault,
-    VaultKey, replicated::leader,
+    Durability, JetStreamJournal, Journal, Limit, Nats, NatsReport, ServerReport, ServerSeen, StreamReport,
+    Vault, VaultKey, replicated::leader,
 };
 use arena_schema::{LogTime, id::Partition, subject::VAULT_BUCKET};
 use tokio::runtime::Runtime;
 
 /// How far the server's clock and this machine's may part before it is said.
 const CLOCKS_PARTED_US: u64 = 1_000_000;
-/// Of a limit in bytes, in percent.
-const NEARLY_FULL: u64 = 90;
 
 pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Check>) {
     let url = settings.nats.url.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -44,6 +42,7 @@ pub(super) fn nats(settings: &Settings, runtime: &Runtime, checks: &mut Vec<Chec
     replicas(settings, runtime, &nats, &report, checks);
     checks.extend(report.time.as_deref().and_then(server_clock));
     checks.extend(report.streams.iter().map(stream));
+    checks.extend(report.limits.iter().filter(|limit| limit.is_near()).map(nearly_full));
     if report.streams.is_empty() {
         checks.push(Check::fine("streams", "there are none yet; the first start makes them"));
     }
@@ -130,7 +129,7 @@ fn replicas(
 }
 
 pub(super) fn stream(stream: &StreamReport) -> Check {
-    let StreamReport { name, last, bytes, bytes_max, sealed, strange, replicas } = stream;
+    let StreamReport { name, last, bytes, sealed, strange, replicas } = stream;
     let what = "stream";
     if let Some(strange) = strange {
         return Check::refuses(what, strange.clone(), "set it back, or nats.replicas here to what it has");
@@ -143,12 +142,12 @@ pub(super) fn stream(stream: &StreamReport) -> Check {
     if replicas.1 < replicas.0 {
         return Check::note(what, says, "see to the servers that are behind or gone");
     }
-    match bytes_max {
-        Some(most) if !sealed && bytes.saturating_mul(100) >= most.saturating_mul(NEARLY_FULL) => {
-            Check::note(what, format!("{says}, of {most} allowed"), "raise its max_bytes before it is full")
-        }
-        _ => Check::fine(what, says),
-    }
+    Check::fine(what, says)
+}
+
+fn nearly_full(limit: &Limit) -> Check {
+    let next = "raise it before it is full: a journal that cannot be written ends the arena";
+    Check::note("space", format!("{limit}: {ONLY_ENDS}"), next)
 }
 
 /// That the shared vault, where there is one, opens under this process's key.

@@ -160,6 +160,8 @@ impl Once {
             let Asked { route, caller, body, .. } = asked;
             submission.second_key = Some(SecondKey { route: route as u16, caller, key, body });
         }
+        // No answer is kept for what is refused in any case.
+        arena.check_space(&submissions)?;
         let own = Name { digest, ..asked.name() };
         let at = arena.now().max(arena.handle().state().head().time);
         let kept = Kept { answer: answer.clone(), secret: asked.secret };

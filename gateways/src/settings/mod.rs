@@ -44,6 +44,9 @@ pub const DEADLINE_MS: std::ops::RangeInclusive<u64> = 500..=60_000;
 pub struct Settings {
     /// The folder of the embedded journal, its views and the vault. Default `./arena-data`.
     pub data: PathBuf,
+    /// Below so many free bytes on the volume of `data` an embedded journal takes only what ends or frees things. Default: 1 GiB, or a
+    /// tenth of a volume of which that is less.
+    pub free_bytes_min: Option<u64>,
     /// The address to listen on; port 0 lets the system choose. Default `127.0.0.1:7171`.
     pub listen: SocketAddr,
     /// Where clients reach this arena, for links and metadata. Default: `http://` and the address listened on. See
@@ -205,6 +208,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             data: PathBuf::from("./arena-data"),
+            free_bytes_min: None,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 7171)),
             public_url: None,
             vault: Vault::default(),

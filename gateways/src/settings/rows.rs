@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::SettingsError;
 use super::nearest::nearest;
-use super::slot::{Field, Limit, Slot, Within};
+use super::slot::{Field, Limit, Optional, Slot, Within};
 use super::source::{Flag, Given, Origin, Written, flatten, variable_of};
 use super::value::without_credentials;
 use super::words::about;
@@ -35,6 +35,7 @@ fn rows(settings: &mut Settings) -> Vec<Row<'_>> {
     let Settings { vault, nats, evalduel, agentwire, search, .. } = settings;
     let mut rows = vec![
         row("data", &mut settings.data),
+        bounded("free_bytes_min", Optional(&mut settings.free_bytes_min)),
         row("listen", &mut settings.listen),
         row("public_url", &mut settings.public_url),
         row("vault.key_file", &mut vault.key_file),

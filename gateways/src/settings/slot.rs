@@ -172,3 +172,27 @@ impl Slot for Limit<'_> {
         Some(shown(self.0.unwrap_or(0)))
     }
 }
+
+/// A whole number that may be none, which is what an empty text says.
+pub(super) struct Optional<'a>(pub(super) &'a mut Option<u64>);
+
+impl Optional<'_> {
+    /// As large as a number is that every reader of JSON and TOML has whole.
+    const RANGE: RangeInclusive<u64> = 0..=(1 << 53);
+}
+
+impl Slot for Optional<'_> {
+    fn expected(&self) -> String {
+        format!("a whole number from 0 to {}", Self::RANGE.end())
+    }
+    fn accept(&mut self, written: &Written) -> Option<()> {
+        *self.0 = match written.as_text() {
+            Some("") => None,
+            _ => Some(whole_number(written, &Self::RANGE)?),
+        };
+        Some(())
+    }
+    fn show(&self) -> Option<toml::Value> {
+        self.0.map(shown)
+    }
+}

@@ -252,6 +252,22 @@ fn a_limit_of_zero_is_none_and_dev_lifts_only_what_is_not_set() {
 }
 
 #[test]
+fn free_bytes_are_as_many_as_are_set_and_an_empty_text_takes_them_back() {
+    let least = |settings: Settings| settings.free_bytes_min;
+    assert_eq!(least(accepted("", &[], &[])), None);
+    let file = "free_bytes_min = 5_000_000_000";
+    assert_eq!(least(accepted(file, &[], &[])), Some(5_000_000_000));
+    assert_eq!(least(accepted(file, &[("ARENA_FREE_BYTES_MIN", "0")], &[])), Some(0));
+    assert_eq!(least(accepted(file, &[("ARENA_FREE_BYTES_MIN", "")], &[])), None);
+    refused(
+        "free_bytes_min = -1",
+        &[],
+        &[],
+        &format!("free_bytes_min in arena.toml: expected a whole number from 0 to {}, came -1", 1_u64 << 53),
+    );
+}
+
+#[test]
 fn text_that_is_not_toml_is_refused_with_its_line_and_without_its_text() {
     let error = load("data = 'd'\nsearch.key = 'planted\n", &[], &[]).unwrap_err().to_string();
     assert!(error.starts_with("arena.toml is not valid TOML, line 2: "), "{error}");

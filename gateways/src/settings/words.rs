@@ -4,6 +4,9 @@
 pub(super) fn about(key: &str) -> Option<&'static str> {
     Some(match key {
         "data" => "The folder of the embedded journal, its views and the vault.",
+        "free_bytes_min" => {
+            "So many bytes of that folder's volume must be free for new things to be taken; else 1 GiB, or a tenth of less."
+        }
         "listen" => "The address to listen on; port 0 lets the system choose.",
         "public_url" => {
             "Where clients reach this arena, for links and metadata; else http:// and the address."

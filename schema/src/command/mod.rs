@@ -13,6 +13,7 @@
 //!
 //! A kind that a family gains later comes with the rules version that brings it.
 
+mod adds;
 pub mod matches;
 pub mod registry;
 pub mod system;

@@ -3,6 +3,7 @@
 //! What never does: a fault.
 
 mod cut;
+mod figures;
 mod forgotten;
 mod gateways;
 mod leader;
@@ -10,7 +11,9 @@ mod partitions;
 mod reads;
 mod servers;
 mod snapshots;
+mod space;
 mod starting;
+mod stops;
 
 use crate::records::{self, Reduced};
 use arena_journal::{

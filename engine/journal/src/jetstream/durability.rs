@@ -82,7 +82,8 @@ fn judge(servers: &[Value]) -> Durability {
     }
 }
 
-async fn ask_monitors(urls: &str) -> Result<Vec<Value>, String> {
+/// Each server's `/varz`.
+pub(super) async fn ask_monitors(urls: &str) -> Result<Vec<Value>, String> {
     let mut servers = Vec::new();
     for url in urls.split(',').map(str::trim).filter(|url| !url.is_empty()) {
         let asked = tokio::time::timeout(ANSWER, varz(url)).await;

@@ -2,10 +2,12 @@
 //! never does: whether that is good enough.
 
 use super::{
+    JetStreamJournal,
     connection::{Failure, Nats},
     eras, objects,
     streams::{self, Required, State, Stream},
 };
+use crate::space::Limit;
 use arena_schema::id::{Era, Partition};
 use serde_json::{Value, json};
 
@@ -18,8 +20,6 @@ pub struct StreamReport {
     pub last: u64,
     /// How many bytes it takes.
     pub bytes: u64,
-    /// The operator's limit on that; none where there is none.
-    pub bytes_max: Option<u64>,
     /// Whether it takes nothing any more: its era is closed.
     pub sealed: bool,
     /// The first setting that is not as it must be, in words.
@@ -35,6 +35,8 @@ pub struct NatsReport {
     pub streams: Vec<StreamReport>,
     /// The stream that the store of snapshots is, of all partitions; none where there is none.
     pub snapshots: Option<StreamReport>,
+    /// The limits on where the next records and texts go, where there are streams.
+    pub limits: Vec<Limit>,
     /// The server's wall clock, as RFC 3339; none where it was not told.
     pub time: Option<String>,
 }
@@ -52,7 +54,7 @@ impl Nats {
             listed.into_iter().map(|era: Era| Stream::of_records(partition, era)).collect();
         streams.push(Stream::of_texts(partition));
         let replicas = self.options().replicas;
-        let mut report = NatsReport { streams: Vec::new(), snapshots: None, time: None };
+        let mut report = NatsReport { streams: Vec::new(), snapshots: None, limits: Vec::new(), time: None };
         for stream in streams {
             let Some(info) = stream.look(self).await.map_err(said)? else { continue };
             report.time = info.get("ts").and_then(Value::as_str).map(str::to_owned).or(report.time);
@@ -65,6 +67,10 @@ impl Nats {
                 Required { name: &name, settings: objects::settings(replicas), unset: &objects::UNSET };
             let strange = required.find_strange(config(&info));
             report.snapshots = Some(stream_report(&name, &info, strange).map_err(said)?);
+        }
+        let found = JetStreamJournal::find(self, partition).await.map_err(|why| why.to_string())?;
+        if let Some(mut journal) = found {
+            report.limits = journal.limits().await.map_err(|why| why.to_string())?;
         }
         Ok(report)
     }
@@ -93,14 +99,12 @@ fn config(info: &Value) -> &Value {
 /// What the server says of one stream.
 fn stream_report(name: &str, info: &Value, strange: Option<String>) -> Result<StreamReport, Failure> {
     let state = State::of(info)?;
-    let bytes_max = config(info).get("max_bytes").and_then(Value::as_i64);
     let peers = info.pointer("/cluster/replicas").and_then(Value::as_array).cloned().unwrap_or_default();
     let current = peers.iter().filter(|peer| peer["current"] == json!(true)).count() as u64;
     Ok(StreamReport {
         name: name.to_owned(),
         last: state.last,
         bytes: state.bytes,
-        bytes_max: bytes_max.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
         sealed: state.sealed,
         strange,
         replicas: (1 + peers.len() as u64, 1 + current),

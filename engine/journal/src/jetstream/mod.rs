@@ -22,6 +22,7 @@ mod objects;
 mod read;
 mod removal;
 mod servers;
+mod space;
 mod streams;
 mod sweep;
 

@@ -52,6 +52,9 @@ pub(super) struct State {
     /// How many messages it holds.
     pub(super) messages: u64,
     pub(super) bytes: u64,
+    /// The operator's limits on both, where there are any.
+    pub(super) bytes_max: Option<u64>,
+    pub(super) messages_max: Option<u64>,
     /// Whether it takes nothing any more.
     pub(super) sealed: bool,
 }
@@ -64,7 +67,19 @@ impl State {
         };
         let sealed = info.pointer("/config/sealed").and_then(Value::as_bool).unwrap_or_default();
         let first = number("/state/first_seq").unwrap_or_default();
-        Ok(Self { first, last, messages, bytes: number("/state/bytes").unwrap_or_default(), sealed })
+        let limit = |name: &str| {
+            let limit = info.pointer(name).and_then(Value::as_i64);
+            limit.and_then(|limit| u64::try_from(limit).ok()).filter(|limit| *limit > 0)
+        };
+        Ok(Self {
+            first,
+            last,
+            messages,
+            bytes: number("/state/bytes").unwrap_or_default(),
+            bytes_max: limit("/config/max_bytes"),
+            messages_max: limit("/config/max_msgs"),
+            sealed,
+        })
     }
 }
 

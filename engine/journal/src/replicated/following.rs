@@ -1,6 +1,9 @@
 //! The thread of one process and one partition: it follows the records, and leads in its terms.
 
-use super::{carrier::Carrier, keeper::Leadership, peers::Peers, publisher::Publisher, service::Service};
+use super::{
+    carrier::Carrier, keeper::Leadership, leaving::Leaving, peers::Peers, publisher::Publisher,
+    service::Service,
+};
 use crate::{
     clock::Clock,
     jetstream::{JetStreamJournal, Nats, OwnedRecord, Tail},
@@ -18,7 +21,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::watch;
 
@@ -140,6 +143,15 @@ impl Following {
             && self.replica.state().rules() < RULES_PARTITIONS
     }
 
+    /// Whether a leader that was asked to stop at that time may go. Gateways leave in the first partition, when all that they
+    /// submitted in the others is answered.
+    fn lets_go(&self, leaving: &Leaving, asked: Instant) -> bool {
+        match self.peers.get(Partition(0)) {
+            Some(first) => leaving.lets_go(asked, &first.state()),
+            None => leaving.lets_go(asked, &self.replica.state()),
+        }
+    }
+
     /// Leads until it is deposed, or asked to stop.
     fn lead(&mut self, term: u64) {
         if !self.catch_up(term) {
@@ -170,7 +182,9 @@ impl Following {
             let _ = lead.inbox.put_own(vec![activate]);
         }
         let (announced, announced_seen) = watch::channel(None);
+        let leaving = Arc::new(Leaving::default());
         let service = Service {
+            leaving: Arc::clone(&leaving),
             client: self.nats.client().clone(),
             partition: self.partition,
             state: Arc::clone(&self.replica.state),
@@ -193,7 +207,7 @@ impl Following {
         };
         let mut carrier = Some(carrier);
         let mut carrying = None;
-        let mut asked_to_stop = false;
+        let (mut asked_to_stop, mut stopping_since) = (false, None);
         let mut gave_up = false;
         while !lead.ended() {
             if announced.borrow().is_none() && *self.replica.position.borrow() > before {
@@ -219,7 +233,10 @@ impl Following {
                 asked_to_stop = true;
                 lead.inbox.stop();
             }
-            if self.stopping.load(Ordering::SeqCst) && !asked_to_stop {
+            if self.stopping.load(Ordering::SeqCst)
+                && !asked_to_stop
+                && self.lets_go(&leaving, *stopping_since.get_or_insert_with(Instant::now))
+            {
                 asked_to_stop = true;
                 lead.inbox.stop();
             }

@@ -11,12 +11,14 @@ mod following;
 mod gateway;
 mod keeper;
 mod lease;
+mod leaving;
 mod look;
 mod mirror;
 mod node;
 mod peers;
 mod publisher;
 mod service;
+mod space;
 mod submitter;
 mod wire;
 
@@ -30,3 +32,5 @@ pub use peers::Peers;
 pub(crate) use publisher::{Aligned, LocalCopy, Publisher, Row, Trouble};
 pub use publisher::{Lag, Lagging};
 pub use service::GATEWAY_LEASE;
+#[cfg(test)]
+pub(crate) use wire::{Reply, Request};

@@ -11,6 +11,7 @@ use super::{
     mirror::{Joined, Mirror, has_record, record_in},
     peers::{Peer, Peers},
     publisher::{Lagging, LocalCopy, Publisher},
+    space::watch_space,
     submitter::{self, Submitter},
 };
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
     journal::{Journal, JournalError, Reader},
     sequencer::{Follower, Handle, Mover, Producer, Replica, Source, StartError, Stopped, replay},
     snapshot::{Snapshots, beginning},
+    space::Space,
     sqlite::SqliteJournal,
     vault::random,
 };
@@ -36,8 +38,6 @@ use std::{
 
 /// Before a journal that cannot be read is read again.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long a stop waits for what was submitted.
-const STOP_WAIT: Duration = Duration::from_secs(5);
 
 /// How a process takes part.
 pub struct NodeOptions {
@@ -89,8 +89,9 @@ impl Node {
             options;
         let (mut followers, era_bytes_max) = (options.followers, options.era_bytes_max);
         let runtime = nats.runtime().clone();
+        let space = Space::default();
         let prepared = gateway.map(|gateway| {
-            let (outcomes, prepared) = submitter::prepare(nats.client(), partition, gateway);
+            let (outcomes, prepared) = submitter::prepare(nats.client(), partition, gateway, space.clone());
             followers.insert(0, Box::new(outcomes));
             prepared
         });
@@ -125,7 +126,7 @@ impl Node {
         #[cfg(test)]
         let stiller = publisher.as_ref().map(|publisher| Box::new(publisher.stiller()) as Box<_>);
 
-        let replica = Replica::start(state, followers)?;
+        let replica = Replica::start(state, followers)?.with_space(space.clone());
         let asker = Asker::start(&nats, partition, replica.position.clone());
         let handle = Handle::new(&replica, Mover::Asks(Box::new(asker.clone())));
         let peer = Peer::new(Arc::clone(&replica.state), replica.position.clone(), asker.clone());
@@ -151,6 +152,7 @@ impl Node {
         } else {
             None
         };
+        runtime.spawn(watch_space(journal.another(), space, replica.stopped.subscribe()));
         runtime.spawn(watch_end(journal.another(), Arc::clone(&replica.state), Arc::clone(&replica.stopped)));
         let follower = Following {
             tail: journal.tail(),
@@ -226,6 +228,13 @@ impl Node {
         self.submitter.as_ref().map(Submitter::producer)
     }
 
+    /// Says that this process is about to stop, as soon as that is known: a leader that stops too waits for what comes from here.
+    pub fn will_stop(&self) {
+        if let Some(submitter) = &self.submitter {
+            submitter.will_stop();
+        }
+    }
+
     /// Submits nothing more, lets go of what it was home to, gives up the lead, and ends.
     ///
     /// # Errors
@@ -238,7 +247,7 @@ impl Node {
 
     fn stop_submitting(&mut self) {
         if let Some(submitter) = self.submitter.take() {
-            submitter.stop(STOP_WAIT);
+            submitter.stop();
         }
     }
 
@@ -256,14 +265,21 @@ impl Node {
                 }
             });
         }
+        // The first is followed until the others have stopped: it tells them who is still there.
+        let (first, others): (Vec<_>, Vec<_>) =
+            nodes.into_iter().partition(|node| node.partition == Partition(0));
         let panicked = |_| Err(Stopped("a thread panicked".to_owned()));
-        thread::scope(|scope| {
-            let stopping: Vec<_> = nodes.into_iter().map(|node| scope.spawn(|| node.stop())).collect();
-            stopping
-                .into_iter()
-                .map(|stopping| stopping.join().unwrap_or_else(panicked))
-                .fold(Ok(()), Result::and)
-        })
+        [others, first]
+            .map(|some| {
+                thread::scope(|scope| {
+                    let stopping: Vec<_> = some.into_iter().map(|node| scope.spawn(|| node.stop())).collect();
+                    let joined =
+                        stopping.into_iter().map(|stopping| stopping.join().unwrap_or_else(panicked));
+                    joined.fold(Ok(()), Result::and)
+                })
+            })
+            .into_iter()
+            .fold(Ok(()), Result::and)
     }
 }
 

@@ -3,10 +3,11 @@
 
 use super::{
     lease::Held,
+    leaving::Leaving,
     wire::{Reply, Request},
 };
 use crate::{
-    sequencer::{Inbox, Submission},
+    sequencer::{Inbox, Submission, SubmitError},
     texts::decode_texts,
 };
 use arena_engine::{RULES_PARTITIONS, State};
@@ -53,6 +54,8 @@ pub(super) struct Service {
     pub(super) holds: watch::Receiver<Option<Held>>,
     /// The term in which it leads.
     pub(super) term: u64,
+    /// Who said that they are about to stop.
+    pub(super) leaving: Arc<Leaving>,
     /// Where records' times come from a clock that is moved by hand.
     pub(super) still: bool,
 }
@@ -210,6 +213,10 @@ impl Service {
                 let known = self.state().producers().of(&incarnation).is_some();
                 Some(if known && leases.renew(incarnation) { Reply::Renewed } else { Reply::Gone })
             }
+            Request::Leaving { incarnation } => {
+                self.leaving.begins(incarnation);
+                Some(Reply::Done)
+            }
             Request::Leave { incarnation } => {
                 let gone = vec![Submission::new(GatewayGone { incarnation })];
                 let Ok(pending) = self.inbox.put_own(gone) else { return Some(Reply::Busy) };
@@ -261,9 +268,14 @@ impl Service {
             return Some(if self.leads() { Reply::Gone } else { Reply::Busy });
         }
         let putting = self.inbox.put_foreign(commands.to_vec(), count, texts);
-        let Ok(Ok(pending)) = tokio::time::timeout(ROOM_WAIT, putting).await else {
+        let pending = match tokio::time::timeout(ROOM_WAIT, putting).await {
+            Ok(Ok(pending)) => pending,
+            // Where this process may lead no more, another may have taken them.
+            Ok(Err(SubmitError::Short(shortage))) if self.leads() => {
+                return Some(Reply::Short { why: shortage.0 });
+            }
             // There is no room now, or the lead is over.
-            return Some(Reply::Busy);
+            _ => return Some(Reply::Busy),
         };
         Some(match pending.answered().await {
             Ok(answered) => Reply::Placed { record: answered.record() },

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     sequencer::{Answered, Followed, Follower, Inbox, Limits, Message, Producer, Waiter},
+    space::{Shortage, Space},
     texts::encode_texts,
 };
 use arena_engine::RULES_NEWEST;
@@ -22,7 +23,7 @@ use async_nats::{Client, RequestErrorKind};
 use bytes::Bytes;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -45,6 +46,10 @@ const PRESENCE_MARGIN: Duration = Duration::from_secs(1);
 const PRESENCE: Duration = GATEWAY_LEASE.saturating_sub(PRESENCE_MARGIN);
 /// How long a start waits for a leader before it says so: longer than a takeover.
 const LEADER_WAIT: Duration = Duration::from_secs(4);
+/// How long a stop may take in all, from when it was known that it comes, where the leader does not answer.
+const STOP_WAIT: Duration = Duration::from_secs(4);
+/// A stop tries for so long at least, however late it comes.
+const STOP_LEAST: Duration = Duration::from_millis(200);
 /// How far numbers may run ahead of the oldest that is unanswered, well within the engine's window.
 const AHEAD_MAX: u64 = arena_engine::WINDOW / 2;
 
@@ -55,6 +60,8 @@ struct Open {
     count: u32,
     waiters: Vec<Waiter>,
     room: usize,
+    /// How often it was asked for under these numbers.
+    asked: u32,
 }
 
 struct Numbered {
@@ -75,6 +82,8 @@ struct Shared {
     told: watch::Sender<u64>,
     producer: Producer,
     places: Arc<Semaphore>,
+    /// When it was first known that this process stops.
+    stopping: OnceLock<Instant>,
 }
 
 impl Shared {
@@ -133,9 +142,14 @@ pub(crate) struct Outcomes {
 }
 
 /// The two ends, before the process follows any record.
-pub(crate) fn prepare(client: &Client, partition: Partition, gateway: Gateway) -> (Outcomes, Prepared) {
+pub(crate) fn prepare(
+    client: &Client,
+    partition: Partition,
+    gateway: Gateway,
+    space: Space,
+) -> (Outcomes, Prepared) {
     let (queue, messages) = mpsc::channel();
-    let inbox = Inbox::new(queue).within(Limits::REQUEST);
+    let inbox = Inbox::new(queue).within(Limits::REQUEST).with_space(space);
     let shared = Arc::new(Shared {
         partition,
         client: client.clone(),
@@ -145,6 +159,7 @@ pub(crate) fn prepare(client: &Client, partition: Partition, gateway: Gateway) -
         numbered: Mutex::new(Numbered { producer: None, next: 1, open: BTreeMap::new() }),
         told: watch::Sender::new(0),
         places: Arc::new(Semaphore::new(REQUESTS_MAX)),
+        stopping: OnceLock::new(),
     });
     (Outcomes { shared: Arc::clone(&shared) }, Prepared { shared, messages })
 }
@@ -224,9 +239,25 @@ impl Submitter {
         self.shared.producer.clone()
     }
 
+    /// Tells the leader that this process is about to end; a second time nothing happens.
+    pub(crate) fn will_stop(&self) {
+        if self.shared.stopping.set(Instant::now()).is_err() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        self.runtime.spawn(async move {
+            let incarnation = shared.gateway.incarnation();
+            // Where nobody hears it, nobody waits for this process either.
+            let _ = shared.ask(Bytes::from(Request::Leaving { incarnation }.encode())).await;
+        });
+    }
+
     /// Takes in nothing more, waits a while for what is under way, and tells the leader that this process ends, where it announced
     /// itself.
-    pub(crate) fn stop(self, wait: Duration) {
+    pub(crate) fn stop(self) {
+        self.will_stop();
+        let until = self.shared.stopping.get().map_or_else(Instant::now, |since| *since + STOP_WAIT);
+        let wait = || until.saturating_duration_since(Instant::now()).max(STOP_LEAST);
         self.shared.inbox.stop();
         let mut told = self.shared.told.subscribe();
         let answered = async {
@@ -235,10 +266,10 @@ impl Submitter {
             }
         };
         // What is unanswered then is in the records or is not.
-        let _ = self.runtime.block_on(async { tokio::time::timeout(wait, answered).await });
+        let _ = self.runtime.block_on(async { tokio::time::timeout(wait(), answered).await });
         if let Some(renewing) = &self.renewing {
             renewing.abort();
-            self.leave();
+            self.leave(wait().min(REQUEST_WAIT));
         }
         self.shared.inbox.end();
         self.shared.numbered().open.clear();
@@ -248,7 +279,7 @@ impl Submitter {
         let _ = self.thread.join();
     }
 
-    fn leave(&self) {
+    fn leave(&self, wait: Duration) {
         let incarnation = self.shared.gateway.incarnation();
         let leave = Bytes::from(Request::Leave { incarnation }.encode());
         let left = async {
@@ -257,7 +288,7 @@ impl Submitter {
             }
         };
         // Where nobody takes it, a leader finds out by itself.
-        let _ = self.runtime.block_on(async { tokio::time::timeout(REQUEST_WAIT, left).await });
+        let _ = self.runtime.block_on(async { tokio::time::timeout(wait, left).await });
     }
 }
 
@@ -308,7 +339,7 @@ fn send_all(shared: &Arc<Shared>, messages: &mpsc::Receiver<Message>, runtime: &
             // As late as possible, so that much is merged.
             let Some(batch) = shared.inbox.next() else { continue };
             let (commands, texts, count, waiters, room) = batch.into_parts();
-            let open = Open { commands, texts: encode_texts(&texts), count, waiters, room };
+            let open = Open { commands, texts: encode_texts(&texts), count, waiters, room, asked: 0 };
             let first = {
                 let mut numbered = shared.numbered();
                 let first = numbered.next;
@@ -363,6 +394,7 @@ async fn place_batch(shared: &Shared, mut first: u64) {
                     };
                     let _ = tokio::time::timeout(4 * REQUEST_WAIT, seen).await;
                 }
+                Some(Reply::Short { why }) => return refused(shared, first, Shortage(why)).await,
                 Some(Reply::Gone | Reply::Busy) | None => tokio::time::sleep(PAUSE).await,
                 Some(other) => {
                     tracing::error!(?other, "a leader refuses what this gateway submits");
@@ -373,6 +405,23 @@ async fn place_batch(shared: &Shared, mut first: u64) {
             () = answered(shared, first) => return,
         }
     }
+}
+
+/// The leader takes nothing now that adds, and what this batch has is of that kind. Nothing of it was done where it was asked for
+/// once; an asking before may have been heard, which the records show, or what became of it stays unknown here.
+async fn refused(shared: &Shared, first: u64, shortage: Shortage) {
+    let asked = shared.numbered().open.get(&first).map_or(0, |open| open.asked);
+    if asked > 1 {
+        let _ = tokio::time::timeout(REQUEST_WAIT, answered(shared, first)).await;
+    }
+    let Some(open) = shared.numbered().open.remove(&first) else { return };
+    shared.inbox.make_room(open.room);
+    if asked == 1 {
+        for waiter in open.waiters {
+            waiter.refuse(shortage.clone());
+        }
+    }
+    shared.told.send_modify(|told| *told += 1);
 }
 
 async fn answered(shared: &Shared, first: u64) {
@@ -411,14 +460,16 @@ impl Numbered {
                 self.next += u64::from(open.count);
             }
             *numbered_for = Some(producer);
+            open.asked = 0;
             renumber(&mut open.commands, producer, *first);
             self.open.insert(*first, open);
         }
         let oldest = self.open.first_key_value().map_or(*first, |(&oldest, _)| oldest);
-        let Some(open) = self.open.get(first) else { return Next::Answered };
+        let Some(open) = self.open.get_mut(first) else { return Next::Answered };
         if *first - oldest > AHEAD_MAX {
             return Next::Wait;
         }
+        open.asked += 1;
         let Open { commands, texts, count, .. } = open;
         Next::Ask(Bytes::from(Request::Submit { producer, count: *count, commands, texts }.encode()))
     }

@@ -15,6 +15,8 @@ pub(crate) enum Request<'a> {
     Renew { incarnation: Incarnation },
     /// Its process ends: what it was to do passes to another at once.
     Leave { incarnation: Incarnation },
+    /// It is about to end: a leader that ends too waits until it has left.
+    Leaving { incarnation: Incarnation },
     /// Commands for one record, each with its head, and the sealed texts that they commit to, both as a record has them.
     Submit { producer: ProducerId, count: u32, commands: &'a [u8], texts: &'a [u8] },
     /// How far the journal may have been seen.
@@ -40,6 +42,8 @@ pub(crate) enum Reply {
     Done,
     /// There is no room now, or the lead ended meanwhile: ask again.
     Busy,
+    /// The store is nearly full, and one of the commands adds something: none of them was taken.
+    Short { why: String },
     /// It cannot be taken, whenever it comes.
     Refused { why: String },
 }
@@ -75,6 +79,10 @@ impl Request<'_> {
                 out.push(6);
                 out.extend_from_slice(&incarnation.0);
             }
+            Self::Leaving { incarnation } => {
+                out.push(7);
+                out.extend_from_slice(&incarnation.0);
+            }
         }
         out
     }
@@ -101,6 +109,7 @@ impl<'a> Request<'a> {
             4 => Self::Position,
             5 => Self::Advance { micros: u64::from_le_bytes(array(&mut rest)?) },
             6 => Self::Leave { incarnation: Incarnation(array(&mut rest)?) },
+            7 => Self::Leaving { incarnation: Incarnation(array(&mut rest)?) },
             other => return Err(format!("there is no request of kind {other}")),
         };
         closed(rest, request)
@@ -131,6 +140,10 @@ impl Reply {
                 out.push(8);
                 out.extend_from_slice(why.as_bytes());
             }
+            Self::Short { why } => {
+                out.push(9);
+                out.extend_from_slice(why.as_bytes());
+            }
         }
         out
     }
@@ -147,9 +160,9 @@ impl Reply {
             5 => Self::Position { record: RecordNumber(u64::from_le_bytes(array(&mut rest)?)) },
             6 => Self::Done,
             7 => Self::Busy,
-            8 => {
-                let why = std::str::from_utf8(rest).map_err(|why| why.to_string())?;
-                return Ok(Self::Refused { why: why.to_owned() });
+            8 | 9 => {
+                let why = std::str::from_utf8(rest).map_err(|why| why.to_string())?.to_owned();
+                return Ok(if kind == 8 { Self::Refused { why } } else { Self::Short { why } });
             }
             other => return Err(format!("there is no reply of kind {other}")),
         };
@@ -190,6 +203,7 @@ mod tests {
             Request::Announce { incarnation, rules_known: RulesVersion(2) },
             Request::Renew { incarnation },
             Request::Leave { incarnation },
+            Request::Leaving { incarnation },
             Request::Position,
             Request::Advance { micros: 1 << 40 },
         ];
@@ -214,11 +228,14 @@ mod tests {
             Reply::Done,
             Reply::Busy,
             Reply::Refused { why: "no: é".to_owned() },
+            Reply::Short { why: "full: é".to_owned() },
         ];
         for reply in replies {
             assert_eq!(Reply::decode(&reply.encode()), Ok(reply));
         }
-        for garbage in [&b""[..], b"\x01", b"\x02\x02", b"\x01\x00", b"\x01\xff", b"\x01\x08\xff"] {
+        for garbage in
+            [&b""[..], b"\x01", b"\x02\x02", b"\x01\x00", b"\x01\xff", b"\x01\x08\xff", b"\x01\x09\xff"]
+        {
             assert!(Request::decode(garbage).is_err() && Reply::decode(garbage).is_err(), "{garbage:?}");
         }
     }

@@ -79,7 +79,7 @@ impl Lead {
     ) -> Result<Self, Stopped> {
         let LeadOptions { partition, clock, incarnation, shared } = options;
         let (queue, messages) = mpsc::channel();
-        let inbox = Inbox::new(queue);
+        let inbox = Inbox::new(queue).with_space(replica.space.clone());
         let (head, reduced) = {
             let state = replica.state();
             (*state.head(), Reduced::of(&state))

@@ -2,6 +2,7 @@
 //! records durable, whatever queued while the last one was being made durable; the *reducer* owns the state and reduces record
 //! *n* while *n*+1 is being made durable, answers who submitted, and hands the record to the followers of the process.
 
+mod answer;
 mod appender;
 mod reducer;
 mod start;
@@ -21,9 +22,9 @@ use std::{
 };
 use tokio::sync::watch;
 
+pub use answer::{Answered, Pending, Unanswered};
 pub use submit::{
-    Answered, BATCH_BYTES_MAX, BATCH_TEXTS_BYTES_MAX, Busy, Pending, Producer, QUEUE_COMMANDS_MAX,
-    Submission, SubmitError,
+    BATCH_BYTES_MAX, BATCH_TEXTS_BYTES_MAX, Busy, Producer, QUEUE_COMMANDS_MAX, Submission, SubmitError,
 };
 
 use crate::{
@@ -32,12 +33,14 @@ use crate::{
     journal::{Journal, JournalError},
     replicated::Asker,
     snapshot::Snapshots,
+    space::{Space, SpaceWatch},
     texts::SealedText,
 };
+pub(crate) use answer::Waiter;
 pub(crate) use appender::{End, Lead, LeadOptions};
 pub(crate) use reducer::{Durable, Replica};
 pub(crate) use start::{Source, replay};
-pub(crate) use submit::{Inbox, Limits, Message, Waiter};
+pub(crate) use submit::{Inbox, Limits, Message};
 
 /// What became of a command, and where that stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,6 +155,8 @@ pub struct Sequencer {
     /// Waits for the appender.
     leading: JoinHandle<()>,
     replica: Replica,
+    /// Looks at the journal's space.
+    _space: Option<SpaceWatch>,
 }
 
 /// Reads the state and tells when the sequencer ends. A clone is the same.
@@ -161,6 +166,7 @@ pub struct Handle {
     state: Arc<RwLock<State>>,
     position: watch::Receiver<RecordNumber>,
     stopped: watch::Receiver<Option<String>>,
+    space: Space,
 }
 
 /// Who moves a clock that stands still.
@@ -243,7 +249,13 @@ impl Handle {
             state: Arc::clone(&replica.state),
             position: replica.position.clone(),
             stopped: replica.stopped.subscribe(),
+            space: replica.space.clone(),
         }
+    }
+
+    /// What is known of the space where records go.
+    pub fn space(&self) -> &Space {
+        &self.space
     }
 
     /// The state, locked for reading. Never hold it across an await.

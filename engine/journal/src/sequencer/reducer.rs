@@ -2,10 +2,12 @@
 //! from this process's own appender while it leads, and from the journal while it follows.
 
 use super::{
-    Followed, Follower, ORDERLY, Stopped, caught, end,
-    submit::{Answered, Inbox, Message, Waiter},
+    Followed, Follower, ORDERLY, Stopped,
+    answer::{Answered, Waiter},
+    caught, end,
+    submit::{Inbox, Message},
 };
-use crate::texts::SealedText;
+use crate::{space::Space, texts::SealedText};
 use arena_engine::{Reduction, State, reduce};
 use arena_schema::{
     Hash, LogTime,
@@ -72,6 +74,8 @@ pub(crate) struct Replica {
     pub(crate) stopped: Arc<watch::Sender<Option<String>>>,
     /// The last record that the state and the followers have.
     pub(crate) position: watch::Receiver<RecordNumber>,
+    /// What is known of the space where records go.
+    pub(crate) space: Space,
     thread: JoinHandle<()>,
 }
 
@@ -91,7 +95,12 @@ impl Replica {
             .name("arena-reducer".to_owned())
             .spawn(move || reducer.live(&incoming, &failed))
             .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
-        Ok(Self { state, records, stopped, position, thread })
+        Ok(Self { state, records, stopped, position, space: Space::default(), thread })
+    }
+
+    /// The same with what is known of the space.
+    pub(crate) fn with_space(self, space: Space) -> Self {
+        Self { space, ..self }
     }
 
     /// The state, locked for reading.

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     journal::{Journal, JournalError, Reader, Visit},
     snapshot::{Beginning, Snapshots, beginning},
+    space::Space,
     texts::decode_texts,
 };
 use arena_engine::{RULES_NEWEST, Reduction, State, reduce};
@@ -36,7 +37,9 @@ pub(super) fn start(
     if gone.contains(&incarnation) {
         return Err(StartError::Incarnation(incarnation));
     }
-    let replica = Replica::start(state, followers)?;
+    let space = Space::default();
+    let watched_space = journal.gauge().map(|gauge| space.watch(gauge)).transpose()?;
+    let replica = Replica::start(state, followers)?.with_space(space);
     let (batch, announced) = first_batch(incarnation, gone)?;
     let options = LeadOptions { partition, clock, incarnation, shared: false };
     let lead = Lead::start(&replica, journal, options, Some(batch))?;
@@ -55,7 +58,8 @@ pub(super) fn start(
             );
         })
         .map_err(|why| Stopped(format!("a thread cannot be started: {why}")))?;
-    let sequencer = |producer| Sequencer { handle, inbox: stopping, producer, leading, replica };
+    let sequencer =
+        |producer| Sequencer { handle, inbox: stopping, producer, leading, replica, _space: watched_space };
 
     match announced.wait() {
         Ok(outcomes) => {
@@ -71,11 +75,11 @@ pub(super) fn start(
                 producer.ok_or_else(|| Stopped("this process was not announced".to_owned()))?;
             Ok(sequencer(Producer::new(inbox, producer)))
         }
-        Err(stopped) => {
+        Err(unanswered) => {
             // A thread says why before it ends.
             match sequencer(Producer::new(inbox, ProducerId::NONE)).stop() {
                 Err(known) => Err(known.into()),
-                Ok(()) => Err(stopped.into()),
+                Ok(()) => Err(Stopped(unanswered.to_string()).into()),
             }
         }
     }

@@ -1,28 +1,29 @@
 //! How commands come in: numbered by their producer, encoded by who submits, and let in while there is room.
 
-use super::{Outcome, Stopped};
+use super::{
+    Stopped,
+    answer::{Pending, Waiter},
+};
 use crate::{
     sequencer::reducer::Reduced,
+    space::{Shortage, Space},
     texts::{SealedText, TEXT_HEAD_BYTES},
 };
-use arena_engine::Emitted;
 use arena_schema::{
-    Command, Event, Rejection,
-    event::system::Place,
-    id::{CredentialRef, ProducerId, RecordNumber},
-    record::{CommandHead, HEADER_BYTES, RECORD_BYTES_MAX, SecondKey, TRAILER_BYTES, encode_command},
+    Command,
+    id::{CredentialRef, ProducerId},
+    record::{
+        CommandHead, Commands, HEADER_BYTES, RECORD_BYTES_MAX, SecondKey, TRAILER_BYTES, encode_command,
+    },
 };
 use std::{
     cell::RefCell,
     collections::VecDeque,
-    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
         mpsc,
     },
-    task::{Context, Poll, Wake},
-    thread,
     time::Instant,
 };
 use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError, oneshot, watch};
@@ -43,6 +44,8 @@ pub(crate) struct Limits {
     commands: usize,
     /// The same of their texts, with what is said of each.
     texts: usize,
+    /// Whether what adds something is kept apart from what does not: near a limit the leader refuses the one and takes the other.
+    apart: bool,
 }
 
 impl Limits {
@@ -51,11 +54,12 @@ impl Limits {
         batch_texts: BATCH_TEXTS_BYTES_MAX,
         commands: RECORD_BYTES_MAX - HEADER_BYTES - TRAILER_BYTES,
         texts: 4 * 1024 * 1024,
+        apart: false,
     };
 
     /// What fits into one message to a leader, whose server takes no more than a record and its headers.
     pub(crate) const REQUEST: Self =
-        Self { batch_texts: 192 * 1024, commands: BATCH_BYTES_MAX, texts: 224 * 1024 };
+        Self { batch_texts: 192 * 1024, commands: BATCH_BYTES_MAX, texts: 224 * 1024, apart: true };
 }
 
 /// The queue is full: try again in a while.
@@ -73,6 +77,9 @@ pub enum SubmitError {
     /// The sequencer has ended.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+    /// They add something, and the store is nearly full.
+    #[error(transparent)]
+    Short(#[from] Shortage),
     /// More than one batch may hold.
     #[error(
         "a batch holds at most {BATCH_BYTES_MAX} bytes of commands and {BATCH_TEXTS_BYTES_MAX} of texts, less of them \
@@ -126,25 +133,8 @@ pub(crate) struct Batch {
     pub(super) waiters: Vec<Waiter>,
     /// How much of the queue's room it takes until it is answered; the sequencer's own takes none.
     pub(super) room: usize,
-}
-
-/// Whom to answer, in the order of their commands.
-pub(crate) struct Waiter {
-    /// How many commands are theirs.
-    pub(super) count: u32,
-    pub(super) sender: oneshot::Sender<Answered>,
-}
-
-impl Waiter {
-    /// How many commands are theirs.
-    pub(crate) fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// Tells them. Who no longer waits finds the outcome in the records.
-    pub(crate) fn answer(self, answered: Answered) {
-        let _ = self.sender.send(answered);
-    }
+    /// Whether one of them adds something.
+    adds: bool,
 }
 
 impl Batch {
@@ -159,11 +149,10 @@ impl Batch {
 
     /// Commands that another process's gateway gave numbers to; who is told is told by that process's own records.
     pub(crate) fn foreign(commands: Vec<u8>, count: u32, texts: Vec<SealedText>) -> (Self, Pending) {
-        let (sender, answer) = oneshot::channel();
+        let (waiter, pending) = Waiter::new(count);
         let texts_bytes = texts.iter().map(|text| text.sealed.len()).sum();
-        let waiters = vec![Waiter { count, sender }];
-        let room = count as usize;
-        (Self { commands, count, alone: false, texts, texts_bytes, waiters, room }, Pending { answer })
+        let (waiters, room) = (vec![waiter], count as usize);
+        (Self { commands, count, texts, texts_bytes, waiters, room, ..Self::default() }, pending)
     }
 
     /// Its commands, their texts, how many they are, who waits for them, and the room that they take.
@@ -178,12 +167,13 @@ impl Batch {
         submissions: Vec<Submission>,
         limits: Limits,
     ) -> Result<Pending, SubmitError> {
-        let (sender, answer) = oneshot::channel();
         self.count = submissions.len() as u32;
-        self.waiters.push(Waiter { count: self.count, sender });
+        let (waiter, pending) = Waiter::new(self.count);
+        self.waiters.push(waiter);
         for (head, submission) in heads.zip(submissions) {
             let Submission { command, credential, second_key, texts } = submission;
             self.alone |= command.stands_alone();
+            self.adds |= command.adds();
             encode_command(&CommandHead { credential, second_key, ..head }, &command, &mut self.commands);
             self.texts_bytes += texts.iter().map(|text| text.sealed.len()).sum::<usize>();
             self.texts.extend(texts);
@@ -191,7 +181,7 @@ impl Batch {
         if self.commands.len() > BATCH_BYTES_MAX || self.texts_bytes > limits.batch_texts {
             return Err(SubmitError::TooLarge);
         }
-        Ok(Pending { answer })
+        Ok(pending)
     }
 
     /// Whether both may be put together.
@@ -208,6 +198,7 @@ impl Batch {
         self.commands.append(&mut other.commands);
         self.count += std::mem::take(&mut other.count);
         self.alone |= std::mem::take(&mut other.alone);
+        self.adds |= std::mem::take(&mut other.adds);
         self.texts.append(&mut other.texts);
         self.texts_bytes += std::mem::take(&mut other.texts_bytes);
         self.waiters.append(&mut other.waiters);
@@ -218,7 +209,7 @@ impl Batch {
         self.commands.clear();
         self.texts.clear();
         self.waiters.clear();
-        (self.count, self.alone, self.texts_bytes, self.room) = (0, false, 0, 0);
+        (self.count, self.alone, self.texts_bytes, self.room, self.adds) = (0, false, 0, 0, false);
     }
 }
 
@@ -254,17 +245,36 @@ pub(crate) struct Inbox {
     waiting: Arc<Mutex<Waiting>>,
     room: Arc<Semaphore>,
     limits: Limits,
+    space: Space,
 }
 
 impl Inbox {
     pub(crate) fn new(messages: mpsc::Sender<Message>) -> Self {
         let room = Arc::new(Semaphore::new(QUEUE_COMMANDS_MAX));
-        Self { messages, waiting: Arc::default(), room, limits: Limits::RECORD }
+        Self { messages, waiting: Arc::default(), room, limits: Limits::RECORD, space: Space::default() }
     }
 
     /// The same with other limits.
     pub(crate) fn within(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same where what adds something comes in only while this space has enough.
+    pub(crate) fn with_space(self, space: Space) -> Self {
+        Self { space, ..self }
+    }
+
+    /// How many commands are unanswered.
+    pub(crate) fn unanswered(&self) -> usize {
+        QUEUE_COMMANDS_MAX.saturating_sub(self.room.available_permits())
+    }
+
+    /// Near a limit of the store nothing comes in that adds.
+    fn check_space(&self, adds: impl FnOnce() -> bool) -> Result<(), Shortage> {
+        match self.space.shortage() {
+            Some(shortage) if adds() => Err(shortage),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn send(&self, message: Message) -> Result<(), Stopped> {
@@ -296,7 +306,9 @@ impl Inbox {
         if waiting.ended {
             return Err(ended());
         }
-        match waiting.batches.back_mut() {
+        let apart = self.limits.apart;
+        let last = waiting.batches.iter_mut().rev().find(|last| !apart || last.adds == batch.adds);
+        match last {
             Some(last) if last.takes(batch, self.limits) => last.take(batch),
             _ => waiting.batches.push_back(std::mem::take(batch)),
         }
@@ -317,13 +329,20 @@ impl Inbox {
     /// Puts another process's commands behind those that wait, when there is room for them.
     ///
     /// # Errors
-    /// [`SubmitError::Stopped`].
+    /// [`SubmitError::Stopped`], [`SubmitError::Short`].
     pub(crate) async fn put_foreign(
         &self,
         commands: Vec<u8>,
         count: u32,
         texts: Vec<SealedText>,
     ) -> Result<Pending, SubmitError> {
+        // What makes no sense is not refused here: the record's reader judges it.
+        let adds = |command: Command| command.adds();
+        let adding = || {
+            let mut encoded = Commands::of(&commands).filter_map(Result::ok);
+            encoded.any(|it| Command::decode(it.kind, it.body).is_ok_and(adds))
+        };
+        self.check_space(adding)?;
         let room = self.room.acquire_many(count).await.map_err(|_| closed())?;
         let (mut batch, pending) = Batch::foreign(commands, count, texts);
         self.push(&mut batch)?;
@@ -428,6 +447,19 @@ impl Producer {
         self.id.store(id.0, Ordering::SeqCst);
     }
 
+    /// How many commands are unanswered.
+    pub fn unanswered(&self) -> usize {
+        self.inbox.unanswered()
+    }
+
+    /// That what adds something would be let in now: for whoever has costly work to do before it submits.
+    ///
+    /// # Errors
+    /// [`Shortage`].
+    pub fn check_space(&self) -> Result<(), Shortage> {
+        self.inbox.check_space(|| true)
+    }
+
     /// Submits if there is room now.
     ///
     /// # Errors
@@ -460,6 +492,7 @@ impl Producer {
         if submissions.is_empty() {
             return Ok(Pending::empty());
         }
+        self.inbox.check_space(|| submissions.iter().any(|submission| submission.command.adds()))?;
         let first = self.numbers.fetch_add(submissions.len() as u64, Ordering::Relaxed) + 1;
         let producer = self.id();
         let heads = (first..).map(|number| CommandHead { producer, number, ..CommandHead::SEQUENCER });
@@ -472,115 +505,4 @@ impl Producer {
 
 fn closed() -> SubmitError {
     SubmitError::Stopped(Stopped("it is stopping".to_owned()))
-}
-
-/// The answer to come.
-#[derive(Debug)]
-pub struct Pending {
-    answer: oneshot::Receiver<Answered>,
-}
-
-impl Pending {
-    /// An answer that is there already: to a batch of no commands.
-    fn empty() -> Self {
-        let (reply, answer) = oneshot::channel();
-        // The receiver is in the next line.
-        let _ = reply.send(Answered { record: RecordNumber(0), first: 1, count: 0, events: Arc::default() });
-        Self { answer }
-    }
-
-    /// Waits for the answer to a batch.
-    ///
-    /// # Errors
-    /// [`Stopped`]: what became of it is unknown here.
-    pub async fn answered(self) -> Result<Answered, Stopped> {
-        self.answer.await.map_err(|_| Stopped("it ended before it answered".to_owned()))
-    }
-
-    /// Waits for the outcomes of a batch, in the order of its commands.
-    ///
-    /// # Errors
-    /// [`Stopped`]: the outcome is unknown here.
-    pub async fn outcomes(self) -> Result<Vec<Outcome>, Stopped> {
-        let answered = self.answered().await?;
-        Ok((0..answered.count).map(|at| answered.outcome(at)).collect())
-    }
-
-    /// Waits for the outcome of a batch of one.
-    ///
-    /// # Errors
-    /// [`Stopped`]: the outcome is unknown here.
-    pub async fn outcome(self) -> Result<Outcome, Stopped> {
-        let answered = self.answered().await?;
-        if answered.count == 0 {
-            return Err(Stopped("the batch was empty".to_owned()));
-        }
-        Ok(answered.outcome(0))
-    }
-
-    /// The same for a thread that may wait, inside a runtime or out of it.
-    pub(super) fn wait(self) -> Result<Vec<Outcome>, Stopped> {
-        struct Unpark(thread::Thread);
-        impl Wake for Unpark {
-            fn wake(self: Arc<Self>) {
-                self.0.unpark();
-            }
-        }
-        let waker = Arc::new(Unpark(thread::current())).into();
-        let mut answer = pin!(self.outcomes());
-        loop {
-            match answer.as_mut().poll(&mut Context::from_waker(&waker)) {
-                Poll::Ready(outcomes) => return outcomes,
-                Poll::Pending => thread::park(),
-            }
-        }
-    }
-}
-
-/// The one message for a batch: where its commands stand, and the record's events, shared by all who ask.
-#[derive(Debug, Clone)]
-pub struct Answered {
-    pub(super) record: RecordNumber,
-    /// The index of the batch's first command in the record.
-    pub(super) first: u32,
-    pub(super) count: u32,
-    pub(super) events: Arc<Vec<Emitted>>,
-}
-
-impl Answered {
-    pub(crate) fn new(record: RecordNumber, first: u32, count: u32, events: Arc<Vec<Emitted>>) -> Self {
-        Self { record, first, count, events }
-    }
-
-    /// The record.
-    pub fn record(&self) -> RecordNumber {
-        self.record
-    }
-
-    /// Where a command of the batch stands, by its place in the batch from 0.
-    pub fn place(&self, at: u32) -> Place {
-        Place { record: self.record, command: self.first + at }
-    }
-
-    /// A command's events, or why it may not happen.
-    ///
-    /// # Errors
-    /// The engine's refusal.
-    pub fn events(&self, at: u32) -> Result<impl Iterator<Item = &Event>, Rejection> {
-        let command = self.first + at;
-        let begin = self.events.partition_point(|emitted| emitted.command < command);
-        let own = self.events[begin..].iter().take_while(move |emitted| emitted.command == command);
-        let own = own.map(|emitted| &emitted.event);
-        let rejection = own.clone().find_map(|event| match event {
-            Event::Rejected(rejection) => Some(*rejection),
-            _ => None,
-        });
-        let of_all = |event: &&Event| matches!(event, Event::NumberSeen(_) | Event::SecondKeyKept(_));
-        rejection.map_or(Ok(own.filter(move |event| !of_all(event))), Err)
-    }
-
-    /// The same, to keep.
-    pub fn outcome(&self, at: u32) -> Outcome {
-        Outcome { place: self.place(at), result: self.events(at).map(|events| events.cloned().collect()) }
-    }
 }

@@ -6,13 +6,16 @@ mod bare;
 mod copied;
 mod eras;
 mod read;
+mod volume;
 
 pub(crate) use archive::ArchiveFile;
 pub use bare::bare_inserts;
 pub(crate) use copied::CopiedRow;
+pub use volume::Volume;
 
 use crate::{
     journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, check_next_era},
+    space::Gauge,
     texts::{SealedText, encode_texts},
 };
 use arena_schema::{
@@ -26,6 +29,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
+use volume::VolumeGauge;
 
 /// `AREN`, in the file's header, so that another program's file is not taken for a journal.
 const APPLICATION_ID: i64 = 0x4152_454e;
@@ -50,6 +54,8 @@ pub struct SqliteJournal {
     /// About how large the file is.
     bytes: u64,
     era_bytes_max: u64,
+    /// How many bytes of the volume must be free; as fits the volume where none are said.
+    free_bytes_min: Option<u64>,
 }
 
 impl SqliteJournal {
@@ -69,8 +75,8 @@ impl SqliteJournal {
         let path = files.file(era).unwrap_or_else(|| path.to_owned());
         let connection = open_file(&path)?;
         let bytes = file_bytes(&path, &connection)?;
-        let mut journal =
-            Self { files, era, path, connection, before: RecordNumber(0), bytes, era_bytes_max: ERA_BYTES };
+        let (before, era_bytes_max, free_bytes_min) = (RecordNumber(0), ERA_BYTES, None);
+        let mut journal = Self { files, era, path, connection, before, bytes, era_bytes_max, free_bytes_min };
         if journal.last()? == RecordNumber(0) && era > Era(1) {
             // A crash came before the era's first record: where it begins, the one before it tells.
             let before = SqliteReader::open(journal.files.first())?.last()?;
@@ -99,7 +105,8 @@ impl SqliteJournal {
         let connection = open_file(&own)?;
         let bytes = file_bytes(&own, &connection)?;
         let before = RecordNumber(first.0.saturating_sub(1));
-        Ok(Self { files, era, path: own, connection, before, bytes, era_bytes_max: ERA_BYTES })
+        let (path, era_bytes_max, free_bytes_min) = (own, ERA_BYTES, None);
+        Ok(Self { files, era, path, connection, before, bytes, era_bytes_max, free_bytes_min })
     }
 
     /// Opens the same to be read alone; another process may be writing it.
@@ -140,6 +147,12 @@ impl SqliteJournal {
     #[must_use]
     pub fn with_era_bytes(self, era_bytes_max: u64) -> Self {
         Self { era_bytes_max, ..self }
+    }
+
+    /// With so many bytes of the volume that must be free, or else what adds something is refused.
+    #[must_use]
+    pub fn with_free_bytes_min(self, free_bytes_min: Option<u64>) -> Self {
+        Self { free_bytes_min, ..self }
     }
 }
 
@@ -300,5 +313,11 @@ impl Journal for SqliteJournal {
 
     fn era_bytes_max(&self) -> u64 {
         self.era_bytes_max
+    }
+
+    fn gauge(&self) -> Option<Box<dyn Gauge>> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        Some(Box::new(VolumeGauge { folder, free_bytes_min: self.free_bytes_min }))
     }
 }

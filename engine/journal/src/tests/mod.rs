@@ -17,5 +17,6 @@ mod queue;
 mod replicated;
 mod restart;
 mod snapshots;
+mod space;
 mod time;
 mod vault;

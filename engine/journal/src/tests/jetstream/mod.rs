@@ -9,6 +9,7 @@ mod sequencer;
 mod servers;
 mod settings;
 pub(super) mod setup;
+mod space;
 mod sweep;
 mod tail;
 mod unknown;
