@@ -40,6 +40,7 @@ fn without_any_source_the_defaults_hold() {
 durability = "strict"
 invitations = []
 listen = "127.0.0.1:7171"
+partitions = 1
 public_url = "http://127.0.0.1:7171"
 registration = "open"
 role = "all"
@@ -352,6 +353,23 @@ fn dev_and_the_test_clock_are_flags_only() {
     let clock = Flag::new("--test-clock", "test_clock", "true");
     assert!(accepted("", &[], &[dev(), clock.clone()]).test_clock);
     refused("", &[], &[clock], "--test-clock goes with --dev only; add --dev, or drop --test-clock");
+}
+
+#[test]
+fn several_partitions_and_roles_go_with_nats_alone() {
+    let (several, nats) = (("ARENA_PARTITIONS", "3"), ("ARENA_NATS__URL", "nats://127.0.0.1:4222"));
+    let words = "several partitions go with a journal on NATS only; add --nats, or drop --partitions";
+    refused("", &[several], &[], words);
+    assert_eq!(accepted("", &[several, nats], &[]).partitions, 3);
+    refused(
+        "role = 'engine'",
+        &[],
+        &[],
+        "a role goes with a journal on NATS only; add --nats, or drop --role",
+    );
+    for odd in ["0", "65", "many", "-1"] {
+        assert!(load("", &[("ARENA_PARTITIONS", odd), nats], &[]).is_err(), "{odd}");
+    }
 }
 
 #[test]

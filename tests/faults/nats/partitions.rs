@@ -9,9 +9,17 @@ use arena_schema::{
     Event,
     id::{MatchId, Partition},
 };
-use arena_tests::{nats::left_out, program::arena, served::poll_async};
+use arena_tests::{
+    nats::left_out,
+    program::arena,
+    served::{binary, poll_async},
+};
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 const PARTITIONS: u16 = 3;
 const MATCHES: usize = 300;
@@ -93,6 +101,26 @@ async fn matches_of_all_partitions_end_and_count_although_an_engine_and_a_gatewa
             let report: Value = serde_json::from_str(&printed.out).unwrap();
             assert_eq!(report["partition"], partition, "{report}");
         }
+        // And as it takes one home: the bytes are the same.
+        let home = site.data("home").display().to_string();
+        let copied = arena(["journal", "copy", "--from", &url, "--to", &home, "--partition", &number]);
+        assert_eq!(copied.code(), 0, "{}", copied.err);
+        let audited = |at: [&str; 2]| {
+            let printed = arena(["audit"].into_iter().chain(at).chain(["--partition", &number, "--json"]));
+            let report: Value = serde_json::from_str(&printed.out).unwrap();
+            ["head", "digest", "records", "events", "texts"].map(|key| report[key].clone())
+        };
+        assert_eq!(audited(["--data", &home]), audited(["--nats", &url]));
+    }
+    // The doctor sees each partition, and this process's copy of it.
+    let key = site.data("vault.key").display().to_string();
+    let looked = doctor(&site.servers.url(), &site.data("e1"), &key);
+    for partition in 1..PARTITIONS {
+        for words in
+            [format!("ARENA_RECORDS_{partition}_1"), format!("partition {partition}: it goes to record")]
+        {
+            assert!(looked.contains(&words), "{words} is missing:\n{looked}");
+        }
     }
     println!("matches played in each partition: {played:?}");
     assert_eq!(played.iter().sum::<usize>(), MATCHES);
@@ -101,6 +129,13 @@ async fn matches_of_all_partitions_end_and_count_although_an_engine_and_a_gatewa
         let named = ids.iter().filter(there).count();
         assert!(named > 0 && named == played[usize::from(partition)], "{played:?}");
     }
+}
+
+fn doctor(url: &str, data: &Path, key: &str) -> String {
+    let mut command = Command::new(binary());
+    command.args(["doctor", "--nats", url, "--data"]).arg(data).env("ARENA_VAULT__KEY_FILE", key);
+    let output = command.env("NO_COLOR", "1").current_dir(std::env::temp_dir()).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Rated matches of an agent, by its public profile.
