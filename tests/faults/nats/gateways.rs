@@ -34,7 +34,7 @@ pub(super) struct Asked {
     pub(super) gateway: String,
     nonce: String,
     pub(super) at: Instant,
-    answered: bool,
+    pub(super) answered: bool,
 }
 
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use super::{
     Site, assert_nobody_paid,
-    gateways::{Agents, finished, open, register},
+    gateways::{Agents, Asked, finished, open, register},
     leader::stop_all,
 };
 use arena_schema::{
@@ -53,9 +53,13 @@ async fn matches_of_all_partitions_end_and_count_although_an_engine_and_a_gatewa
         assert_eq!(memory.overlaps, Vec::<String>::new(), "an agent has one request open");
         assert_eq!(memory.strikes, 0);
         for (turn, asked) in memory.asked.iter().filter(|(_, asked)| asked.len() > 1) {
-            let [first, second] = &asked[..] else { panic!("asked more than twice: {turn:?} {asked:?}") };
-            assert!(first.gateway.contains("g1.") && first.at < gone, "{turn:?} {asked:?}");
-            assert!(second.gateway.contains("g2."), "{turn:?} {asked:?}");
+            // The gateway that is left may drop a request too: where no leader has renewed its lease for so long that it could be
+            // taken for gone.
+            let (last, dropped) = asked.split_last().unwrap();
+            assert!(last.gateway.contains("g2."), "{turn:?} {asked:?}");
+            let of_the_killed = |one: &Asked| one.gateway.contains("g1.") && one.at < gone;
+            let open = |one: &Asked| of_the_killed(one) || (one.gateway.contains("g2.") && !one.answered);
+            assert!(dropped.iter().all(open) && asked.len() <= 3, "{turn:?} {asked:?}");
         }
     }
     // A match that was read at its end counts as soon as the first partition is told.
