@@ -13,7 +13,10 @@
 //! ```
 
 use super::{Names, Words, padded, text};
-use crate::testing::{Journal, show};
+use crate::{
+    sessions::Session,
+    testing::{Journal, show},
+};
 use arena_schema::{
     Command, Commitment, SecretHash, TextRef,
     command::sessions::{
@@ -71,7 +74,7 @@ pub(super) fn command(
         "answer" => {
             let answer = DeletionAnswer::from_name(words.next()).expect("an answer");
             let held = journal.state().sessions().get(session);
-            let asked = held.and_then(|held| held.question()).map_or(1, |asked| asked.attempt);
+            let asked = held.and_then(Session::question).map_or(1, |asked| asked.attempt);
             let attempt = words.number("attempt").map_or(asked, |attempt| attempt as u32);
             AnswerDeletion { session, attempt, answer }.into()
         }

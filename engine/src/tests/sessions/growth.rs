@@ -70,8 +70,8 @@ fn sessions_that_ended_leave_nothing() {
 fn check_numbered(begin: &str, times: usize, lines: impl Fn(usize) -> String) -> State {
     let refused = |one: usize| {
         let lines = lines(one);
-        let time = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-        lines.lines().map(|line| format!("{} a leave s1 @77\n", time(line))).collect()
+        let times = lines.lines().filter_map(|line| line.split(' ').next());
+        times.fold(String::new(), |script, time| script + time + " a leave s1 @77\n")
     };
     let (plain, many) = (length(begin, times, refused), length(begin, times, &lines));
     assert!(

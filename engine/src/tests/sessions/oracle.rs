@@ -120,7 +120,7 @@ impl Room {
 #[derive(Debug, Clone)]
 enum What {
     Create { address: u32, owned: bool },
-    Join { room: usize, name: u8, secret: u32, account: Option<u8>, takes: Option<Option<GoneBecause>> },
+    Join { room: usize, name: u8, secret: u32, account: Option<u8>, takes: Option<TakeBack> },
     Rejoin { room: usize, guest: u32, account: Option<u8>, keeps: bool },
     Send { room: usize, guest: u32, size: u64, object: bool },
     Read { room: usize, reads: Vec<(u32, u64)> },
@@ -245,8 +245,8 @@ impl Oracle {
                 }
                 if let Some(place) = room.guests.iter().position(|guest| guest.name == name) {
                     let holder = room.guests[place].clone();
-                    let (Some(gone), Some(own)) = (takes, account) else { return Err("session_name_taken") };
-                    if holder.account == Some(own) && holder.inside && gone.is_none() {
+                    let (Some(takes), Some(own)) = (takes, account) else { return Err("session_name_taken") };
+                    if holder.account == Some(own) && holder.inside && takes.gone.is_none() {
                         return Err("session_name_taken");
                     }
                     if holder.inside {
@@ -484,7 +484,7 @@ fn command(what: &What, oracle: &Oracle, next_room: usize) -> Command {
             name_text: text(4),
             secret: address(secret),
             account: account(own),
-            takes: takes.map(|gone| TakeBack { gone }),
+            takes,
         }
         .into(),
         What::Rejoin { room, guest, account: own, keeps } => RejoinSession {
@@ -556,7 +556,7 @@ fn draw(random: &mut Random, oracle: &Oracle, rooms: usize) -> (u64, What) {
             let known = room.guests.first().map_or(0, |guest| guest.secret);
             let secret = if random.one_in(20) { known } else { random.next() as u32 };
             let gone = if random.one_in(3) { Some(random.of(GoneBecause::ALL)) } else { None };
-            let takes = if random.one_in(2) { Some(gone) } else { None };
+            let takes = if random.one_in(2) { Some(TakeBack { gone }) } else { None };
             What::Join { room: at, name: random.of(&[1, 2, 3, 4, 5]), secret, account, takes }
         }
         13..19 => What::Rejoin { room: at, guest: guest(random), account, keeps: random.one_in(3) },

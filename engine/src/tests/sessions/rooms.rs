@@ -127,7 +127,7 @@ fn what_does_not_hold_together_is_refused_by_the_room() {
     of(nobody, "s2", &asked(ProducerId::NONE, 1));
     of(nobody, "s2", &asked(ProducerId(1), 2));
     of(nobody, "s2", &|held| {
-        (held.attempts, held.standing) = (0, Standing::Asked(Question { home: ProducerId(1), attempt: 0 }))
+        (held.attempts, held.standing) = (0, Standing::Asked(Question { home: ProducerId(1), attempt: 0 }));
     });
     of("everyone left", "s2", &|held| held.owned = false);
 }
