@@ -165,6 +165,16 @@ external_id! {
     pub struct AgentId;
 }
 
+external_id! {
+    /// An agentwire session, as its texts' and payloads' owner and its audit trail know it; its link is another secret.
+    pub struct SessionId;
+}
+
+wire_bytes! {
+    /// A payload that is too large to ride beside a record, in the store of payloads, under its owner: 128 random bits.
+    pub struct ObjectId([u8; 16]);
+}
+
 wire_bytes! {
     /// The random part of an agent's public page, 24 hex digits.
     pub struct PublicSlug([u8; 12]);
