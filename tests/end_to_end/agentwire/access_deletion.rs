@@ -1,11 +1,10 @@
 //! An owned session is deleted only where its service lets it.
 
 use super::{
-    relay::{Relay, Session, number},
+    relay::{Relay, Session, number, until},
     service::{Asked, Says, Service, vouch},
 };
-use arena_tests::served::{PATIENCE, poll_async};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -17,11 +16,7 @@ fn deleting(says: Says) -> impl Fn(&Asked) -> Says + Send {
 
 async fn is_asked(service: &Service, session: &Session) {
     let question = format!("GET /sessions/{}", session.address());
-    let begun = Instant::now();
-    while !service.asked().iter().any(|asked| asked.what == question) {
-        assert!(begun.elapsed() < PATIENCE, "{question} does not come: {:?}", service.asked());
-        poll_async().await;
-    }
+    until(&question, async || service.asked().iter().any(|asked| asked.what == question)).await;
 }
 
 fn with_clock(service: &Service) -> Relay {

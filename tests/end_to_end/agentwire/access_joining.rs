@@ -162,7 +162,10 @@ async fn a_grant_is_kept_in_place_of_the_token() {
         _ => Says::no(),
     });
     Request::post(format!("{}/join", luis.link)).token(Some("newer")).send().await.is(200);
+    service.taken();
     luis.send("by the newer grant").await;
+    let asked = service.taken();
+    assert!(!asked.is_empty() && asked.iter().all(|asked| asked.body["grant"] == "granted-2"), "{asked:?}");
     let stopped = relay.served.stop();
     let said = "a-secret-token-never-kept";
     for file in walk(&stopped.data) {

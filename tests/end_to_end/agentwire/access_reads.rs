@@ -1,16 +1,11 @@
 //! Reads are asked about too, and what waits is asked about again.
 
 use super::{
-    relay::PAUSE,
-    service::{Asked, Says, Service, vouch},
+    relay::{PAUSE, until},
+    service::{Says, Service, vouch},
     wire::Request,
 };
-use arena_tests::served::poll_async;
 use serde_json::json;
-
-fn reads(asked: &[Asked]) -> Vec<&Asked> {
-    asked.iter().filter(|asked| asked.what == "POST /read").collect()
-}
 
 #[tokio::test]
 async fn a_read_of_an_owned_session_asks_always_and_of_any_other_with_a_token() {
@@ -55,9 +50,7 @@ async fn a_read_that_waited_is_asked_about_again_before_it_answers() {
     let luis = session.join_with("luis", "luis-token").await;
     service.taken();
     let reading = session.reading("?after=1");
-    while reads(&service.asked()).is_empty() {
-        poll_async().await;
-    }
+    until("the question", async || service.asked().iter().any(|asked| asked.what == "POST /read")).await;
     service.now(|asked| if asked.what == "POST /read" { Says::no() } else { vouch(asked) });
     luis.send("not for them").await;
     reading.answer().await.fails(403);
@@ -105,9 +98,7 @@ async fn a_service_that_fails_while_a_receive_waits_blocks_nobody_in_an_open_ses
     let waiting = luis.waiting(&session, "?after=2").await;
     service.taken();
     service.now(|_| Says::status("500 Oops"));
-    while service.asked().is_empty() {
-        poll_async().await;
-    }
+    until("a question", async || !service.asked().is_empty()).await;
     ada.send("x").await;
     let received = waiting.received().await;
     assert_eq!((received.texts(), &received.presence["luis"]["account"]), (vec!["x"], &"luis".into()));

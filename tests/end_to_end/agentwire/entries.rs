@@ -78,6 +78,8 @@ async fn text_is_there_for_text_and_json_alone() {
         ("application/octet-stream", false),
         ("application/json5", false),
         ("application/jsonl", false),
+        ("application/x-ndjson", false),
+        ("application/geojson", false),
         ("image/svg+xml", false),
         ("application/vnd.agentwire.key", false),
         ("nontext/plain", false),

@@ -1,10 +1,9 @@
 //! One receive at a time, and receives that are cut off.
 
 use super::{
-    relay::{PAUSE, Received, Relay},
+    relay::{PAUSE, Received, Relay, until},
     wire::Request,
 };
-use arena_tests::served::poll_async;
 use std::time::Instant;
 use tokio::io::AsyncReadExt;
 
@@ -26,7 +25,8 @@ async fn a_newer_receive_ends_the_one_before_with_409_after_the_pause() {
 
 #[tokio::test]
 async fn a_replaced_receive_acknowledges_nothing_and_its_pause_is_no_receiving() {
-    let relay = Relay::start();
+    // Long enough that it is not over before it is looked at.
+    let relay = Relay::with(&[("FAILED_RECEIVE_PAUSE_S", "5")], &[]);
     let session = relay.create().await;
     let (luis, ada) = (session.join("luis").await, session.join("ada").await);
     luis.receive("").await;
@@ -111,8 +111,6 @@ async fn what_a_receive_without_after_returned_is_acknowledged_even_if_it_was_cu
     let mut part = [0; 1_000];
     stream.read_exact(&mut part).await.unwrap();
     drop(stream);
-    while luis.position(&session).await != 12 {
-        poll_async().await;
-    }
+    until("the position", async || luis.position(&session).await == 12).await;
     assert_eq!(Received::of(&luis.get("?wait=0").await.is(200)).entries.len(), 0);
 }

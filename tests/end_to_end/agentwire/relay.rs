@@ -133,13 +133,9 @@ impl Session {
         self.shows("receiving", |presence| presence[name]["receiving"] == true).await;
     }
 
-    /// Waits until nothing of it is left.
+    /// Waits until nothing of it is left. What it asks for meanwhile nobody gets, so that it changes nothing.
     pub(super) async fn gone(&self) {
-        let begun = Instant::now();
-        while self.try_join("looker", None).await.status != 404 {
-            assert!(begun.elapsed() < PATIENCE, "the session is still there");
-            poll_async().await;
-        }
+        until("its end", async || self.try_join("*", None).await.status == 404).await;
     }
 
     /// A read that waits.
@@ -279,6 +275,15 @@ impl Drop for Waiting {
 #[track_caller]
 pub(super) fn number(value: &Value) -> u64 {
     value["n"].as_u64().unwrap_or_else(|| panic!("a number: {value}"))
+}
+
+/// Waits until a condition holds.
+pub(super) async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let begun = Instant::now();
+    while !holds().await {
+        assert!(begun.elapsed() < PATIENCE, "{what} did not come");
+        poll_async().await;
+    }
 }
 
 fn moved(link: &str, relay: &Relay) -> String {

@@ -1,6 +1,6 @@
 //! A relay that stops, or is killed, in the middle.
 
-use super::relay::{Relay, number};
+use super::relay::{Relay, number, until};
 use arena_tests::served::Stopped;
 use std::sync::{
     Arc,
@@ -75,9 +75,7 @@ async fn what_was_answered_before_a_kill_is_there_after_it() {
             }
         }
     });
-    while answered.load(Ordering::SeqCst) < 30 {
-        arena_tests::served::poll_async().await;
-    }
+    until("thirty answers", async || answered.load(Ordering::SeqCst) >= 30).await;
     let stopped = relay.served.kill();
     sending.await.unwrap();
     let relay = Relay::over(Some(stopped.data.clone()), &[], &[]);
