@@ -18,6 +18,7 @@ mod eras;
 mod events;
 mod feed;
 mod inspect;
+mod object_parts;
 mod objects;
 mod read;
 mod streams;
@@ -29,6 +30,7 @@ pub use connection::{Nats, NatsError, NatsOptions};
 pub use durability::Durability;
 pub(crate) use events::{EventStream, Stands};
 pub use inspect::{NatsReport, StreamReport};
+pub(crate) use object_parts::{About, ObjectParts, PartsError};
 pub use objects::ObjectSnapshots;
 pub use read::{OwnedRecord, Tail};
 
