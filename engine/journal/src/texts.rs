@@ -305,18 +305,27 @@ impl Texts {
     /// # Errors
     /// [`TextError`]: too long, or the owner has no key.
     pub fn seal(&self, owner: TextOwner, text: &str) -> Result<(TextRef, SealedText), TextError> {
-        if text.len() > TEXT_BYTES_MAX {
-            return Err(TextError::TooLong { bytes: text.len() });
+        self.seal_bytes(owner, text.as_bytes())
+    }
+
+    /// Commits to bytes that may be no text, such as a small payload, and seals them like one.
+    ///
+    /// # Errors
+    /// As [`Texts::seal`].
+    pub fn seal_bytes(&self, owner: TextOwner, bytes: &[u8]) -> Result<(TextRef, SealedText), TextError> {
+        if bytes.len() > TEXT_BYTES_MAX {
+            return Err(TextError::TooLong { bytes: bytes.len() });
         }
         let key = self.key(owner)?;
         let salt = TextSalt(random());
-        let reference = TextRef::commit(&salt, text);
-        let mut plain = Zeroizing::new(Vec::with_capacity(32 + text.len()));
+        let commitment = commit(&salt, bytes);
+        let mut plain = Zeroizing::new(Vec::with_capacity(32 + bytes.len()));
         plain.extend_from_slice(&salt.0);
-        plain.extend_from_slice(text.as_bytes());
-        let sealed = seal_with(&key, &reference.commitment.0, &plain);
+        plain.extend_from_slice(bytes);
+        let sealed = seal_with(&key, &commitment.0, &plain);
         let digest = Hash::of(&sealed);
-        Ok((reference, SealedText { owner, commitment: reference.commitment, digest, sealed }))
+        let reference = TextRef { commitment, size: bytes.len() as u32 };
+        Ok((reference, SealedText { owner, commitment, digest, sealed }))
     }
 
     /// Opens a sealed text and checks it against what the record commits to. The salt proves the text to others.
@@ -329,16 +338,47 @@ impl Texts {
         commitment: &Commitment,
         sealed: &[u8],
     ) -> Result<(TextSalt, String), TextError> {
+        self.opened(owner, commitment, sealed, |salt, bytes| {
+            let text = std::str::from_utf8(bytes).map_err(|_| TextError::Damaged)?;
+            Ok((salt, text.to_owned()))
+        })
+    }
+
+    /// The same of bytes that may be no text.
+    ///
+    /// # Errors
+    /// As [`Texts::open`].
+    pub fn open_bytes(
+        &self,
+        owner: TextOwner,
+        commitment: &Commitment,
+        sealed: &[u8],
+    ) -> Result<Vec<u8>, TextError> {
+        self.opened(owner, commitment, sealed, |_, bytes| Ok(bytes.to_vec()))
+    }
+
+    fn opened<T>(
+        &self,
+        owner: TextOwner,
+        commitment: &Commitment,
+        sealed: &[u8],
+        read: impl FnOnce(TextSalt, &[u8]) -> Result<T, TextError>,
+    ) -> Result<T, TextError> {
         let key = self.key(owner)?;
         let plain = unseal_with(&key, &commitment.0, sealed).ok_or(TextError::Damaged)?;
-        let (salt, text) = plain.split_first_chunk::<32>().ok_or(TextError::Damaged)?;
+        let (salt, bytes) = plain.split_first_chunk::<32>().ok_or(TextError::Damaged)?;
         let salt = TextSalt(*salt);
-        let text = std::str::from_utf8(text).map_err(|_| TextError::Damaged)?;
-        if TextRef::commit(&salt, text).commitment != *commitment {
+        if commit(&salt, bytes) != *commitment {
             return Err(TextError::Damaged);
         }
-        Ok((salt, text.to_owned()))
+        read(salt, bytes)
     }
+}
+
+fn commit(salt: &TextSalt, bytes: &[u8]) -> Commitment {
+    let mut committing = Commitment::begin(salt);
+    committing.update(bytes);
+    committing.finish()
 }
 
 #[cfg(test)]
@@ -363,6 +403,26 @@ mod tests {
         let (salt, text) = texts.open(OWNER, &sealed.commitment, &sealed.sealed).unwrap();
         assert_eq!(text, "centre first");
         assert_eq!(TextRef::commit(&salt, &text), reference);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_open_as_bytes_alone() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        for bytes in [&[][..], b"Hello.", &[0xff, 0, 0xfe], &vec![0x80; TEXT_BYTES_MAX][..]] {
+            let (reference, sealed) = texts.seal_bytes(OWNER, bytes).unwrap();
+            assert_eq!((reference.size as usize, reference.commitment), (bytes.len(), sealed.commitment));
+            assert_eq!(texts.open_bytes(OWNER, &sealed.commitment, &sealed.sealed).unwrap(), bytes);
+            let text = texts.open(OWNER, &sealed.commitment, &sealed.sealed);
+            match std::str::from_utf8(bytes) {
+                Ok(clear) => assert_eq!(text.unwrap().1, clear),
+                Err(_) => assert!(matches!(text, Err(TextError::Damaged))),
+            }
+            let other = Commitment([9; 32]);
+            assert!(matches!(texts.open_bytes(OWNER, &other, &sealed.sealed), Err(TextError::Damaged)));
+        }
+        let long = texts.seal_bytes(OWNER, &vec![0; TEXT_BYTES_MAX + 1]);
+        assert!(matches!(long, Err(TextError::TooLong { bytes }) if bytes == TEXT_BYTES_MAX + 1));
     }
 
     #[test]
