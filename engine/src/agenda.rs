@@ -9,7 +9,7 @@ mod snapshot;
 
 use crate::matches;
 use crate::second_keys;
-use arena_schema::LogTime;
+use arena_schema::{LogTime, id::SessionKey};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use snapshot::Claims;
@@ -21,6 +21,8 @@ pub(crate) enum Due {
     Turn(matches::TurnKey),
     /// A second key whose 24 hours are over.
     SecondKey(second_keys::Kept),
+    /// A session that nobody joined or received in, or that its service is to be asked about again.
+    Session(SessionKey),
 }
 
 /// Whether an outage of ours moves what is due.

@@ -4,6 +4,7 @@
 use crate::{
     matches, registry,
     rules::{self, RULES_PARTITIONS},
+    sessions,
     state::{Head, State},
     system,
 };
@@ -160,7 +161,7 @@ fn command_of(state: &State, context: &Context<'_>) -> Result<Command, Rejection
 
 /// What the state already shows to be impossible: the refusal that a command would come to if it were decided now. A door asks
 /// before it submits, so that the journal holds only refusals that raced. A command with a second key is let through: what
-/// became of the key comes first, and only a record can say. Facts of a turn are not asked here: they are judged by who submits.
+/// became of the key comes first, and only a record can say. Facts of a turn are not asked here, nor is the answer to a question: they are judged by who submits.
 pub fn refusal(
     state: &State,
     credential: CredentialRef,
@@ -248,6 +249,15 @@ fn decide_body(state: &State, context: &Context<'_>, out: &mut Vec<Event>) -> Re
         Command::SubmitMove(command) => matches::submit_move::decide(state, context, command, out),
         Command::RecordStrike(command) => matches::record_strike::decide(state, context, command, out),
         Command::AbortMatch(command) => matches::abort::decide(state, context, command, out),
+        Command::CreateSession(command) => sessions::create::decide(state, command, out),
+        Command::JoinSession(command) => sessions::join::decide(state, command, out),
+        Command::RejoinSession(command) => sessions::rejoin::decide(state, command, out),
+        Command::SendEntry(command) => sessions::send::decide(state, command, out),
+        Command::AcknowledgeEntries(command) => sessions::acknowledge::decide(state, command, out),
+        Command::LeaveSession(command) => sessions::leave::decide(state, command, out),
+        Command::TouchSession(command) => sessions::touch::decide(state, context, command, out),
+        Command::AnswerDeletion(command) => sessions::answer_deletion::decide(state, context, command, out),
+        Command::SetAccount(command) => sessions::set_account::decide(state, command, out),
         Command::TakeMatch(_) | Command::ReturnMatch(_) => Err(Rejection::WrongPartition),
     }
 }

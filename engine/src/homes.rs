@@ -34,7 +34,7 @@ impl Homes {
 
     /// The home of what is asked of this agent now.
     pub(crate) fn choose(&self, producers: &Producers, agent: AgentKey, id: &AgentId) -> ProducerId {
-        self.kept(producers, agent).unwrap_or_else(|| rendezvous(producers, id, ProducerId::NONE))
+        self.kept(producers, agent).unwrap_or_else(|| rendezvous(producers, &id.0, ProducerId::NONE))
     }
 
     fn at(&mut self, agent: AgentKey) -> &mut Held {
@@ -88,7 +88,7 @@ impl Homes {
 /// next home among them, whether it is asked anything or not.
 pub(crate) fn keep_in_step(state: &mut State, leaves: impl Fn(ProducerId) -> bool) {
     let State { producers, homes, registry, guests, outbox, .. } = state;
-    let arrives = |agent: &AgentId| rendezvous(producers, agent, ProducerId::NONE);
+    let arrives = |agent: &AgentId| rendezvous(producers, &agent.0, ProducerId::NONE);
     guests.rehome(&leaves, arrives);
     if outbox.spans() {
         homes.rehome(registry, leaves, arrives);
@@ -108,7 +108,7 @@ pub(crate) fn enter(state: &mut State, agent: AgentKey) {
 }
 
 /// Among the live gateways but `without`, the one whose hash with the id is greatest; none where none is live.
-pub(crate) fn rendezvous(producers: &Producers, id: &AgentId, without: ProducerId) -> ProducerId {
+pub(crate) fn rendezvous(producers: &Producers, id: &[u8; 16], without: ProducerId) -> ProducerId {
     let mut live = producers.live().filter(|(producer, _)| *producer != without);
     let Some(first) = live.next() else {
         return ProducerId::NONE;
@@ -119,7 +119,7 @@ pub(crate) fn rendezvous(producers: &Producers, id: &AgentId, without: ProducerI
     [first, second]
         .into_iter()
         .chain(live)
-        .max_by_key(|(producer, at)| (Hash::of_parts(&[&at.incarnation.0, &id.0]), *producer))
+        .max_by_key(|(producer, at)| (Hash::of_parts(&[&at.incarnation.0, id]), *producer))
         .map_or(ProducerId::NONE, |(producer, _)| producer)
 }
 
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn with_none_live_there_is_no_home() {
-        assert_eq!(rendezvous(&live(&[]), &agent(1), ProducerId::NONE), ProducerId::NONE);
-        assert_eq!(rendezvous(&live(&[7]), &agent(1), ProducerId(7)), ProducerId::NONE);
-        assert_eq!(rendezvous(&live(&[7]), &agent(1), ProducerId::NONE), ProducerId(7));
+        assert_eq!(rendezvous(&live(&[]), &agent(1).0, ProducerId::NONE), ProducerId::NONE);
+        assert_eq!(rendezvous(&live(&[7]), &agent(1).0, ProducerId(7)), ProducerId::NONE);
+        assert_eq!(rendezvous(&live(&[7]), &agent(1).0, ProducerId::NONE), ProducerId(7));
     }
 
     #[test]
@@ -163,10 +163,10 @@ mod tests {
         let mut shares = [0; 4];
         for at in 0..3_000 {
             let id = agent(at);
-            let home = rendezvous(&all, &id, ProducerId::NONE);
-            let after = rendezvous(&without, &id, ProducerId::NONE);
+            let home = rendezvous(&all, &id.0, ProducerId::NONE);
+            let after = rendezvous(&without, &id.0, ProducerId::NONE);
             shares[home.0 as usize] += 1;
-            assert_eq!(rendezvous(&all, &id, ProducerId(2)), after, "as if the one left out were gone");
+            assert_eq!(rendezvous(&all, &id.0, ProducerId(2)), after, "as if the one left out were gone");
             assert!(home == after || home == ProducerId(2), "who stays keeps what it had");
         }
         assert!(shares[1..].iter().all(|share| (800..1_200).contains(share)), "{shares:?}");
@@ -184,8 +184,8 @@ mod tests {
         }
         let renumber = |id: ProducerId| if id.0 == 2 { ProducerId(5) } else { ProducerId(9) };
         for at in 0..100 {
-            let home = rendezvous(&live(&[1, 2]), &agent(at), ProducerId::NONE);
-            assert_eq!(rendezvous(&renumbered, &agent(at), ProducerId::NONE), renumber(home));
+            let home = rendezvous(&live(&[1, 2]), &agent(at).0, ProducerId::NONE);
+            assert_eq!(rendezvous(&renumbered, &agent(at).0, ProducerId::NONE), renumber(home));
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
     fn an_agent_keeps_its_home_while_anything_is_open_and_not_longer() {
         let (mut homes, producers) = (Homes::default(), live(&[1, 2]));
         let id = agent(1);
-        let own = rendezvous(&producers, &id, ProducerId::NONE);
+        let own = rendezvous(&producers, &id.0, ProducerId::NONE);
         let foreign = ProducerId(3 - own.0);
         homes.enter(AGENT);
         homes.enter(AGENT);

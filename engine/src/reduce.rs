@@ -7,6 +7,7 @@ use crate::{
     digest::EventFrames,
     matches,
     rules::RULES_NEWEST,
+    sessions,
     state::{Head, State, evolve},
 };
 use arena_schema::{
@@ -205,6 +206,7 @@ fn empty_agenda(state: &mut State, now: LogTime, out: &mut Reduction) {
         out.scratch.clear();
         match what {
             Due::Turn(turn) => matches::overdue::decide(state, now, turn, &mut out.scratch),
+            Due::Session(session) => sessions::overdue::decide(state, session, &mut out.scratch),
             Due::SecondKey(kept) => out.scratch.push(kept.expired().into()),
         }
         take_in(state, now, 0, out);

@@ -80,6 +80,15 @@ impl<T> Slots<T> {
         if place.generation == generation { place.value.as_mut() } else { None }
     }
 
+    /// Does something to each holder, by place.
+    pub(crate) fn for_each_mut(&mut self, mut act: impl FnMut(u32, u32, &mut T)) {
+        for (place, slot) in self.places.iter_mut().zip(0..) {
+            if let Some(value) = &mut place.value {
+                act(slot, place.generation, value);
+            }
+        }
+    }
+
     /// All holders with their place and generation, by place.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32, &T)> {
         self.places.iter().enumerate().filter_map(|(slot, place)| {

@@ -15,6 +15,7 @@ use crate::{
     registry::{Guests, Registry},
     rules::RULES_NEWEST,
     second_keys::SecondKeys,
+    sessions::Sessions,
     state::{Head, State},
 };
 use arena_schema::{
@@ -24,7 +25,7 @@ use arena_schema::{
 };
 
 /// The layout of the bytes. Whatever changes them makes it another one.
-pub const SNAPSHOT_LAYOUT: u32 = 2;
+pub const SNAPSHOT_LAYOUT: u32 = 3;
 
 const MAGIC: &[u8; 8] = b"ARENASTA";
 const FRONT_BYTES: usize = MAGIC.len() + 4;
@@ -106,6 +107,7 @@ impl State {
             registry,
             guests,
             matches,
+            sessions,
         } = self;
         out.extend_from_slice(MAGIC);
         out.extend_from_slice(&SNAPSHOT_LAYOUT.to_le_bytes());
@@ -118,6 +120,7 @@ impl State {
         registry.encode(out);
         guests.encode(out);
         matches.encode(out);
+        sessions.encode(out);
         homes.encode(out);
         outbox.encode(out);
         let checksum = Hash::of(&out[begin..]);
@@ -171,6 +174,7 @@ fn decode(values: &mut Values<'_>) -> Result<State, SnapshotError> {
     let registry = Registry::decode(values).map_err(of("the registry"))?;
     let mut guests = Guests::decode(values).map_err(of("the guests"))?;
     let matches = Matches::decode(values, &mut claims, &registry, &mut guests).map_err(of("the matches"))?;
+    let sessions = Sessions::decode(values, &mut claims, &producers).map_err(of("the sessions"))?;
     guests.all_counted().map_err(of("the guests"))?;
     let homes = Homes::decode(values, &matches).map_err(of("the homes"))?;
     let outbox = Outbox::decode(values).map_err(of("the outbox"))?;
@@ -193,6 +197,7 @@ fn decode(values: &mut Values<'_>) -> Result<State, SnapshotError> {
         registry,
         guests,
         matches,
+        sessions,
     })
 }
 

@@ -9,13 +9,13 @@ use crate::{
     registry,
     rules::RULES_FIRST,
     second_keys::SecondKeys,
-    system,
+    sessions, system,
 };
 use arena_schema::{
     Event, Hash, LogTime,
     event::system::{KeyTag, Place},
     hash::BodyDigest,
-    id::{AgentKey, Epoch, Era, Lineage, Partition, ProducerId, RecordNumber, RulesVersion},
+    id::{AgentKey, Epoch, Era, Lineage, Partition, ProducerId, RecordNumber, RulesVersion, SessionId},
 };
 
 /// The last record that was reduced.
@@ -51,6 +51,7 @@ pub struct State {
     pub(crate) registry: registry::Registry,
     pub(crate) guests: registry::Guests,
     pub(crate) matches: matches::Matches,
+    pub(crate) sessions: sessions::Sessions,
 }
 
 impl State {
@@ -78,6 +79,7 @@ impl State {
             registry: registry::Registry::default(),
             guests: registry::Guests::default(),
             matches: matches::Matches::default(),
+            sessions: sessions::Sessions::default(),
         }
     }
 
@@ -141,6 +143,17 @@ impl State {
         &self.matches
     }
 
+    /// The open sessions.
+    pub fn sessions(&self) -> &sessions::Sessions {
+        &self.sessions
+    }
+
+    /// The home of a session among the gateways that are live now, which composes its presence; none where none is live. A question
+    /// to its access service names its own.
+    pub fn home_of_session(&self, id: &SessionId) -> ProducerId {
+        sessions::home(self, id)
+    }
+
     /// When something falls due next.
     pub fn next_due(&self) -> Option<LogTime> {
         self.agenda.first().map(|(due, _, _)| due)
@@ -184,10 +197,11 @@ pub fn evolve(state: &mut State, now: LogTime, event: &Event) {
         Event::GatewayRemoved(event) => {
             state.producers.remove(event.producer);
             homes::keep_in_step(state, |home| home == event.producer);
+            sessions::evolve::gone(state, now, |gateway| gateway == event.producer);
         }
         Event::RulesActivated(event) => state.rules = event.version,
         Event::EraClosed(event) => state.era = Era(event.era.0 + 1),
-        Event::LineageBegun(event) => system::evolve::lineage_begun(state, event),
+        Event::LineageBegun(event) => system::evolve::lineage_begun(state, now, event),
         Event::PartitionOpened(event) => state.outbox.opened(event.partition),
         Event::OutboxSent(event) => state.outbox.sent_one(event),
         Event::OutboxTrimmed(event) => state.outbox.trimmed(event),
@@ -203,5 +217,17 @@ pub fn evolve(state: &mut State, now: LogTime, event: &Event) {
         Event::MatchEnded(event) => matches::evolve::ended(state, event),
         Event::MatchSent(event) => matches::evolve::sent(state, event),
         Event::MatchReturned(event) => matches::evolve::returned(state, event),
+        Event::SessionCreated(event) => sessions::evolve::created(state, now, event),
+        Event::SessionJoined(event) => sessions::evolve::joined(state, now, event),
+        Event::SessionRejoined(event) => sessions::evolve::rejoined(state, now, event),
+        Event::EntrySent(event) => sessions::evolve::sent(state, event),
+        Event::ReadsMoved(event) => sessions::evolve::reads_moved(state, event),
+        Event::SessionLeft(event) => sessions::evolve::left(state, now, event),
+        Event::ParticipantReplaced(event) => sessions::evolve::replaced(state, event),
+        Event::AccountSet(event) => sessions::evolve::account_set(state, event),
+        Event::SessionTouched(event) => sessions::evolve::touched(state, now, event),
+        Event::DeletionDue(event) => sessions::evolve::deletion_due(state, event),
+        Event::DeletionAnswered(event) => sessions::evolve::deletion_answered(state, now, event),
+        Event::SessionEnded(event) => sessions::evolve::ended(state, event),
     }
 }

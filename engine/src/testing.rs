@@ -58,6 +58,7 @@ pub(crate) struct Journal {
     second_keys: usize,
     accepted: audit::Accepted,
     secrets: audit::Secrets,
+    logs: audit::Logs,
 }
 
 impl Journal {
@@ -75,6 +76,7 @@ impl Journal {
             second_keys: 0,
             accepted: audit::Accepted::default(),
             secrets: audit::Secrets::default(),
+            logs: audit::Logs::default(),
         }
     }
 
@@ -136,6 +138,7 @@ impl Journal {
         let emptied = !announces && !begins && !commands.is_empty();
         audit::lookups(&self.state, &self.reduction.events, emptied);
         self.secrets.follow(&self.reduction.events, &self.state);
+        self.logs.follow(&self.reduction.events, &self.state);
         self.accepted.follow(&self.reduction.events, &view);
         audit::state(&self.state, self.second_keys);
         self.digests.push(self.state.head().digest);

@@ -9,7 +9,7 @@ use crate::{
     sealed::{SealedColumns, columns},
     views::{LIST_ROWS_MAX, Views},
 };
-use arena_journal::Texts;
+use arena_journal::{TextOwner, Texts};
 use arena_schema::{
     Event, LogTime,
     event::registry::{AgentRegistered, EndpointSet},
@@ -227,7 +227,7 @@ fn agent_row(row: &Row<'_>, texts: &Texts) -> Result<AgentRow, Fault> {
     let handle = Handle::parse(handle).ok_or_else(|| unknown("handle"))?;
     let clear = |at: usize| -> Result<Option<String>, Fault> {
         let Some(sealed) = SealedColumns::read(row, at)? else { return Ok(None) };
-        Ok(sealed.open(texts, id)?.map(|opened| opened.text))
+        Ok(sealed.open(texts, TextOwner::Agent(id))?.map(|opened| opened.text))
     };
     Ok(AgentRow {
         key: AgentKey { slot: row.get(0)?, generation: row.get(1)? },

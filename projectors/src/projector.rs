@@ -4,7 +4,7 @@ use crate::error::Fault;
 use arena_engine::Emitted;
 use arena_journal::{Followed, SealedText};
 use arena_schema::{
-    Commitment, LogTime, TextRef,
+    Commitment, LogTime,
     event::system::Place,
     id::{MatchId, RecordNumber},
     record::Header,
@@ -71,12 +71,12 @@ impl<'a> Record<'a> {
         Place { record: self.number(), command: emitted.command }
     }
 
-    /// The sealed bytes of a text that one of its events commits to; none where they do not ride beside it.
-    pub fn sealed(&self, text: &TextRef) -> Option<&'a [u8]> {
+    /// The sealed bytes of what one of its events commits to; none where they do not ride beside it.
+    pub fn sealed(&self, commitment: &Commitment) -> Option<&'a [u8]> {
         let texts = self
             .texts
             .get_or_init(|| self.followed.texts.iter().map(|sealed| (sealed.commitment, sealed)).collect());
-        texts.get(&text.commitment).map(|sealed| sealed.sealed.as_slice())
+        texts.get(commitment).map(|sealed| sealed.sealed.as_slice())
     }
 }
 

@@ -1,9 +1,9 @@
-//! Sealed texts in rows: a commitment and the sealed bytes, opened at the read under their owner's key. What never belongs here:
-//! a text in clear that outlives the read.
+//! Sealed texts in rows, and what is sealed like one: a commitment and the sealed bytes, opened at the read under their owner's
+//! key. What never belongs here: a text in clear that outlives the read.
 
 use crate::{error::Fault, projector::Record};
 use arena_journal::{TextError, TextOwner, Texts};
-use arena_schema::{Commitment, TextRef, TextSalt, id::AgentId};
+use arena_schema::{Commitment, TextRef, TextSalt};
 use rusqlite::Row;
 
 /// A text that was opened, with what proves it to be the one that the record commits to.
@@ -33,11 +33,26 @@ impl SealedColumns {
             .map(|(commitment, sealed)| Self { commitment: Commitment(commitment), sealed }))
     }
 
+    /// What stands in the record.
+    pub(crate) fn commitment(&self) -> Commitment {
+        self.commitment
+    }
+
     /// In clear; none where the owner's key is destroyed. Bytes that no longer open are none too, and said so in the log: one
     /// damaged text hides nothing else.
-    pub(crate) fn open(&self, texts: &Texts, owner: AgentId) -> Result<Option<OpenedText>, Fault> {
-        match texts.open(TextOwner::Agent(owner), &self.commitment, &self.sealed) {
-            Ok((salt, text)) => Ok(Some(OpenedText { text, salt, commitment: self.commitment })),
+    pub(crate) fn open(&self, texts: &Texts, owner: TextOwner) -> Result<Option<OpenedText>, Fault> {
+        let opened = self.readable(texts.open(owner, &self.commitment, &self.sealed))?;
+        Ok(opened.map(|(salt, text)| OpenedText { text, salt, commitment: self.commitment }))
+    }
+
+    /// The same of bytes that may be no text.
+    pub(crate) fn open_bytes(&self, texts: &Texts, owner: TextOwner) -> Result<Option<Vec<u8>>, Fault> {
+        self.readable(texts.open_bytes(owner, &self.commitment, &self.sealed))
+    }
+
+    fn readable<T>(&self, opened: Result<T, TextError>) -> Result<Option<T>, Fault> {
+        match opened {
+            Ok(clear) => Ok(Some(clear)),
             Err(TextError::NoKey) => Ok(None),
             Err(TextError::Damaged) => {
                 tracing::warn!(commitment = %self.commitment, "a sealed text does not open and is left out");
@@ -53,5 +68,5 @@ pub(crate) fn columns<'a>(
     record: &Record<'a>,
     text: Option<&TextRef>,
 ) -> (Option<[u8; 32]>, Option<&'a [u8]>) {
-    (text.map(|text| text.commitment.0), text.and_then(|text| record.sealed(text)))
+    (text.map(|text| text.commitment.0), text.and_then(|text| record.sealed(&text.commitment)))
 }

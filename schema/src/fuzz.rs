@@ -6,10 +6,13 @@
 use crate::{
     Command, Event, Hash, Move, Rejection, Seat,
     codec::DecodeError,
-    command::matches::{First, StrikeCause, VoidReason},
-    event::matches::EndReason,
+    command::{
+        matches::{First, StrikeCause, VoidReason},
+        sessions::{DeletionAnswer, GoneBecause},
+    },
+    event::{matches::EndReason, sessions::Vacancy},
     golden::samples,
-    id::{AgentId, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, MatchId, Protocol},
+    id::{AgentId, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, MatchId, Protocol, SessionId},
     record::{Commands, EncodedRecord, HEADER_BYTES, RecordError, RecordView, TRAILER_BYTES, encode_command},
 };
 
@@ -354,6 +357,7 @@ fn texts_read_to_the_letter_or_not_at_all() {
             read[0] += 1;
         }
         assert_eq!(AgentId::parse(&text).map(|id| id.0), MatchId::parse(&text).map(|id| id.0));
+        assert_eq!(SessionId::parse(&text).map(|id| id.0), MatchId::parse(&text).map(|id| id.0));
         if let Some(handle) = Handle::parse(&text) {
             assert_eq!(handle.as_str(), text);
             assert!((3..=32).contains(&text.chars().count()));
@@ -370,6 +374,9 @@ fn texts_read_to_the_letter_or_not_at_all() {
             ConnectionMethod::from_name(&text).map(ConnectionMethod::as_str),
             ChallengePolicy::from_name(&text).map(ChallengePolicy::as_str),
             CredentialKind::from_name(&text).map(CredentialKind::as_str),
+            GoneBecause::from_name(&text).map(GoneBecause::as_str),
+            DeletionAnswer::from_name(&text).map(DeletionAnswer::as_str),
+            Vacancy::from_name(&text).map(Vacancy::as_str),
         ];
         for name in names.into_iter().flatten() {
             assert_eq!(name, text);

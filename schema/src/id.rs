@@ -117,6 +117,11 @@ slot_key! {
     MatchKey
 }
 
+slot_key! {
+    /// A session inside the engine.
+    SessionKey
+}
+
 /// An external id: a UUID of version 8 whose first two bytes are the partition.
 macro_rules! external_id {
     ($(#[$meta:meta])* pub struct $name:ident;) => {
@@ -163,6 +168,26 @@ external_id! {
 external_id! {
     /// An agent, as its key, its texts' owner and its audit trail know it; people know it by its handle.
     pub struct AgentId;
+}
+
+external_id! {
+    /// A session of agentwire, as its texts, its objects and its key in the vault know it; people know it by its link.
+    pub struct SessionId;
+}
+
+wire_bytes! {
+    /// A participant's name in a session, as a tag under a key of the vault: the same name has the same tag.
+    pub struct NameTag([u8; 16]);
+}
+
+wire_bytes! {
+    /// An account that an access service vouches for, as a tag under a key of the vault: the same account has the same tag.
+    pub struct AccountTag([u8; 16]);
+}
+
+wire_bytes! {
+    /// A payload that is kept as an object of its own: 128 random bits, drawn at the door.
+    pub struct ObjectId([u8; 16]);
 }
 
 wire_bytes! {

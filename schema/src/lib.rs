@@ -33,7 +33,7 @@ pub use hash::Hash;
 pub use moves::{MOVE_BYTES_MAX, Move};
 pub use rejection::Rejection;
 pub use seat::Seat;
-pub use text::{Commitment, SecretHash, TEXT_BYTES_MAX, TextRef, TextSalt};
+pub use text::{Commitment, Committing, SecretHash, TEXT_BYTES_MAX, TextRef, TextSalt};
 pub use time::{LogTime, micros_of_ms};
 
 #[cfg(test)]

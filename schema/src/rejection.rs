@@ -80,5 +80,23 @@ wire_enum! {
         FirstIsRated = 313 => "first_is_rated",
         /// Matches against the house are never rated.
         HouseUnrated = 314 => "house_unrated",
+
+        /// The session ended.
+        SessionGone = 701 => "session_gone",
+        /// The session's id is taken.
+        SessionIdTaken = 702 => "session_id_taken",
+        /// The session's address is another session's.
+        SessionAddressTaken = 703 => "session_address_taken",
+        /// The name is another participant's, and cannot be taken back now.
+        SessionNameTaken = 704 => "session_name_taken",
+        /// The link's secret is another participant's.
+        SessionSecretTaken = 705 => "session_secret_taken",
+        /// No such participant, or its name was taken back.
+        UnknownParticipant = 706 => "unknown_participant",
+        /// The participant left and has not joined again.
+        NotIn = 707 => "not_in",
+        /// The payload is too large, or no object where it must be one, or one where it must not; or its type or file name is
+        /// empty or too long.
+        InvalidEntry = 708 => "invalid_entry",
     }
 }

@@ -30,6 +30,29 @@ wire_bytes! {
     pub struct Commitment([u8; 32]);
 }
 
+impl Commitment {
+    /// Commits under `salt` to bytes that come in pieces: SHA-256(salt ‖ bytes).
+    pub fn begin(salt: &TextSalt) -> Committing {
+        Committing(Sha256::new().chain_update(salt.0))
+    }
+}
+
+/// A commitment to bytes of which some are still to come.
+#[derive(Debug, Clone)]
+pub struct Committing(Sha256);
+
+impl Committing {
+    /// Takes in the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The commitment to all of them.
+    pub fn finish(self) -> Commitment {
+        Commitment(self.0.finalize().into())
+    }
+}
+
 /// A text that somebody wrote, as records and events know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TextRef {
@@ -42,7 +65,8 @@ pub struct TextRef {
 impl TextRef {
     /// Commits to `text` under `salt`.
     pub fn commit(salt: &TextSalt, text: &str) -> Self {
-        let digest = Sha256::new().chain_update(salt.0).chain_update(text.as_bytes()).finalize();
-        Self { commitment: Commitment(digest.into()), size: text.len() as u32 }
+        let mut committing = Commitment::begin(salt);
+        committing.update(text.as_bytes());
+        Self { commitment: committing.finish(), size: text.len() as u32 }
     }
 }

@@ -13,3 +13,4 @@ mod refusal;
 mod strikes;
 mod tls;
 mod venue;
+mod wire_client;

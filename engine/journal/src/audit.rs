@@ -132,11 +132,16 @@ impl Owners {
             missing.remove(part);
         }
         for (text, at) in texts.iter().zip(1..) {
-            let TextOwner::Agent(agent) = text.owner;
+            let unknown = match text.owner {
+                TextOwner::Agent(agent) if self.agents.contains(&agent) => None,
+                TextOwner::Agent(_) => Some("an agent that was never registered"),
+                // No command opens one.
+                TextOwner::Session(_) => Some("a session that was never opened"),
+            };
             let why = if missing.contains(text.commitment.0.as_slice()) {
                 format!("text {at} ({}) is none that the record commits to", text.commitment)
-            } else if !self.agents.contains(&agent) {
-                format!("text {at} ({}) is of an agent that was never registered", text.commitment)
+            } else if let Some(owner) = unknown {
+                format!("text {at} ({}) is of {owner}", text.commitment)
             } else {
                 continue;
             };

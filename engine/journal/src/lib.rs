@@ -1,6 +1,6 @@
 //! Where records live, and who writes them: the [`Journal`] trait with its implementations, the sequencer that is a journal's
-//! only writer, snapshots of the state that records make, and what rides beside the records (texts) or apart from them (the
-//! vault).
+//! only writer, snapshots of the state that records make, and what rides beside the records (texts) or apart from them (payloads,
+//! the vault).
 //!
 //! Invariants:
 //! - Commands are the truth and durable before anyone is told; events are derived and stored nowhere here.
@@ -17,6 +17,7 @@ mod data_dir;
 pub mod jetstream;
 mod journal;
 mod memory;
+pub mod payloads;
 mod public;
 pub mod replicated;
 pub mod sequencer;
@@ -47,6 +48,7 @@ pub use jetstream::{
 };
 pub use journal::{AppendError, ERA_BYTES, Journal, JournalError, Reader, StoredRecord, Visit};
 pub use memory::MemoryJournal;
+pub use payloads::{PayloadError, Payloads, Reading, Stored, Swept, Writing};
 pub use public::{PublicError, PublicEvents};
 pub use sequencer::{
     Answered, Busy, Followed, Follower, Handle, Outcome, Pending, Producer, Sequencer, StartError,

@@ -190,7 +190,19 @@ impl Tables {
             | Event::OutboxSent(_)
             | Event::OutboxTrimmed(_)
             | Event::MatchSent(_)
-            | Event::MatchReturned(_) => {}
+            | Event::MatchReturned(_)
+            | Event::SessionCreated(_)
+            | Event::SessionJoined(_)
+            | Event::SessionRejoined(_)
+            | Event::EntrySent(_)
+            | Event::ReadsMoved(_)
+            | Event::SessionLeft(_)
+            | Event::ParticipantReplaced(_)
+            | Event::AccountSet(_)
+            | Event::SessionTouched(_)
+            | Event::DeletionDue(_)
+            | Event::DeletionAnswered(_)
+            | Event::SessionEnded(_) => {}
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::vault::{Destroyed, Vault, VaultError, random, seal_with, unseal_with};
 use arena_schema::{
     Commitment, Hash, TEXT_BYTES_MAX, TextRef, TextSalt,
-    id::{AgentId, RecordNumber},
+    id::{AgentId, ObjectId, RecordNumber, SessionId},
 };
 use std::{
     collections::BTreeMap,
@@ -16,6 +16,10 @@ use zeroize::Zeroizing;
 
 use crate::journal::JournalError;
 
+/// What a key for tags and a key for a payload are derived for, so that neither is ever the other, or one that seals a text.
+const TAGS: &str = "arena texts 2026-12 tags";
+const PAYLOADS: &str = "arena texts 2026-12 payload";
+
 /// How many owners' keys are kept at hand.
 const KEYS_AT_HAND_MAX: usize = 65_536;
 
@@ -24,24 +28,29 @@ const KEYS_AT_HAND_MAX: usize = 65_536;
 pub enum TextOwner {
     /// An agent: its names, its address, what it says in matches and battles.
     Agent(AgentId),
+    /// An agentwire session: its participants' names and accounts, all that they send, its payloads.
+    Session(SessionId),
 }
 
 impl TextOwner {
-    const fn code(self) -> u16 {
+    pub(crate) const fn code(self) -> u16 {
         match self {
             Self::Agent(_) => 1,
+            Self::Session(_) => 2,
         }
     }
 
-    const fn id(&self) -> &[u8; 16] {
+    pub(crate) const fn id(&self) -> &[u8; 16] {
         match self {
             Self::Agent(id) => &id.0,
+            Self::Session(id) => &id.0,
         }
     }
 
     fn from_parts(code: u16, id: [u8; 16]) -> Option<Self> {
         match code {
             1 => Some(Self::Agent(AgentId(id))),
+            2 => Some(Self::Session(SessionId(id))),
             _ => None,
         }
     }
@@ -50,13 +59,18 @@ impl TextOwner {
     pub fn vault_name(&self) -> String {
         match self {
             Self::Agent(id) => format!("agent/{}/texts", id.to_uuid()),
+            Self::Session(id) => format!("session/{}/texts", id.to_uuid()),
         }
     }
 
     /// Whose key lies under a name in the vault.
-    fn from_vault_name(name: &str) -> Option<Self> {
-        let id = name.strip_prefix("agent/")?.strip_suffix("/texts")?;
-        AgentId::parse(id).map(Self::Agent)
+    pub(crate) fn from_vault_name(name: &str) -> Option<Self> {
+        let (kind, id) = name.strip_suffix("/texts")?.split_once('/')?;
+        match kind {
+            "agent" => AgentId::parse(id).map(Self::Agent),
+            "session" => SessionId::parse(id).map(Self::Session),
+            _ => None,
+        }
     }
 }
 
@@ -148,7 +162,7 @@ fn take_text(bytes: &[u8]) -> Option<(SealedText, &[u8])> {
     Some((text, rest))
 }
 
-type OwnerKey = Zeroizing<[u8; 32]>;
+pub(crate) type OwnerKey = Zeroizing<[u8; 32]>;
 
 /// The owners' keys that are at hand.
 #[derive(Default)]
@@ -251,23 +265,67 @@ impl Texts {
         Ok(key)
     }
 
+    /// Whether an owner has a key.
+    ///
+    /// # Errors
+    /// [`TextError::NoKey`] where it has none; [`TextError::Vault`].
+    pub fn has_owner(&self, owner: TextOwner) -> Result<(), TextError> {
+        self.key(owner).map(|_| ())
+    }
+
+    /// What stands in a record for a text that must be compared, such as a name: the same for the same owner, domain and text,
+    /// and for no others. It is BLAKE3 under a key that is derived from the owner's, so once that is destroyed nobody can tell
+    /// what it stood for, nor try.
+    ///
+    /// # Errors
+    /// [`TextError`]: the owner has no key.
+    pub fn tag(&self, owner: TextOwner, domain: &str, text: &str) -> Result<[u8; 16], TextError> {
+        let key = self.key(owner)?;
+        let tags = Zeroizing::new(blake3::derive_key(TAGS, key.as_slice()));
+        let mut hasher = blake3::Hasher::new_keyed(&tags);
+        hasher.update(&(domain.len() as u64).to_le_bytes());
+        hasher.update(domain.as_bytes());
+        hasher.update(text.as_bytes());
+        let mut tag = [0; 16];
+        hasher.finalize_xof().fill(&mut tag);
+        Ok(tag)
+    }
+
+    /// The key that seals one payload of an owner, and nothing else.
+    pub(crate) fn payload_key(&self, owner: TextOwner, object: ObjectId) -> Result<OwnerKey, TextError> {
+        let key = self.key(owner)?;
+        let mut from = Zeroizing::new([0; 48]);
+        from[..32].copy_from_slice(key.as_slice());
+        from[32..].copy_from_slice(&object.0);
+        Ok(Zeroizing::new(blake3::derive_key(PAYLOADS, from.as_slice())))
+    }
+
     /// Commits to a text and seals it.
     ///
     /// # Errors
     /// [`TextError`]: too long, or the owner has no key.
     pub fn seal(&self, owner: TextOwner, text: &str) -> Result<(TextRef, SealedText), TextError> {
-        if text.len() > TEXT_BYTES_MAX {
-            return Err(TextError::TooLong { bytes: text.len() });
+        self.seal_bytes(owner, text.as_bytes())
+    }
+
+    /// Commits to bytes that may be no text, such as a small payload, and seals them like one.
+    ///
+    /// # Errors
+    /// As [`Texts::seal`].
+    pub fn seal_bytes(&self, owner: TextOwner, bytes: &[u8]) -> Result<(TextRef, SealedText), TextError> {
+        if bytes.len() > TEXT_BYTES_MAX {
+            return Err(TextError::TooLong { bytes: bytes.len() });
         }
         let key = self.key(owner)?;
         let salt = TextSalt(random());
-        let reference = TextRef::commit(&salt, text);
-        let mut plain = Zeroizing::new(Vec::with_capacity(32 + text.len()));
+        let commitment = commit(&salt, bytes);
+        let mut plain = Zeroizing::new(Vec::with_capacity(32 + bytes.len()));
         plain.extend_from_slice(&salt.0);
-        plain.extend_from_slice(text.as_bytes());
-        let sealed = seal_with(&key, &reference.commitment.0, &plain);
+        plain.extend_from_slice(bytes);
+        let sealed = seal_with(&key, &commitment.0, &plain);
         let digest = Hash::of(&sealed);
-        Ok((reference, SealedText { owner, commitment: reference.commitment, digest, sealed }))
+        let reference = TextRef { commitment, size: bytes.len() as u32 };
+        Ok((reference, SealedText { owner, commitment, digest, sealed }))
     }
 
     /// Opens a sealed text and checks it against what the record commits to. The salt proves the text to others.
@@ -280,16 +338,47 @@ impl Texts {
         commitment: &Commitment,
         sealed: &[u8],
     ) -> Result<(TextSalt, String), TextError> {
+        self.opened(owner, commitment, sealed, |salt, bytes| {
+            let text = std::str::from_utf8(bytes).map_err(|_| TextError::Damaged)?;
+            Ok((salt, text.to_owned()))
+        })
+    }
+
+    /// The same of bytes that may be no text.
+    ///
+    /// # Errors
+    /// As [`Texts::open`].
+    pub fn open_bytes(
+        &self,
+        owner: TextOwner,
+        commitment: &Commitment,
+        sealed: &[u8],
+    ) -> Result<Vec<u8>, TextError> {
+        self.opened(owner, commitment, sealed, |_, bytes| Ok(bytes.to_vec()))
+    }
+
+    fn opened<T>(
+        &self,
+        owner: TextOwner,
+        commitment: &Commitment,
+        sealed: &[u8],
+        read: impl FnOnce(TextSalt, &[u8]) -> Result<T, TextError>,
+    ) -> Result<T, TextError> {
         let key = self.key(owner)?;
         let plain = unseal_with(&key, &commitment.0, sealed).ok_or(TextError::Damaged)?;
-        let (salt, text) = plain.split_first_chunk::<32>().ok_or(TextError::Damaged)?;
+        let (salt, bytes) = plain.split_first_chunk::<32>().ok_or(TextError::Damaged)?;
         let salt = TextSalt(*salt);
-        let text = std::str::from_utf8(text).map_err(|_| TextError::Damaged)?;
-        if TextRef::commit(&salt, text).commitment != *commitment {
+        if commit(&salt, bytes) != *commitment {
             return Err(TextError::Damaged);
         }
-        Ok((salt, text.to_owned()))
+        read(salt, bytes)
     }
+}
+
+fn commit(salt: &TextSalt, bytes: &[u8]) -> Commitment {
+    let mut committing = Commitment::begin(salt);
+    committing.update(bytes);
+    committing.finish()
 }
 
 #[cfg(test)]
@@ -314,6 +403,26 @@ mod tests {
         let (salt, text) = texts.open(OWNER, &sealed.commitment, &sealed.sealed).unwrap();
         assert_eq!(text, "centre first");
         assert_eq!(TextRef::commit(&salt, &text), reference);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_open_as_bytes_alone() {
+        let texts = texts();
+        texts.create_owner(OWNER).unwrap();
+        for bytes in [&[][..], b"Hello.", &[0xff, 0, 0xfe], &vec![0x80; TEXT_BYTES_MAX][..]] {
+            let (reference, sealed) = texts.seal_bytes(OWNER, bytes).unwrap();
+            assert_eq!((reference.size as usize, reference.commitment), (bytes.len(), sealed.commitment));
+            assert_eq!(texts.open_bytes(OWNER, &sealed.commitment, &sealed.sealed).unwrap(), bytes);
+            let text = texts.open(OWNER, &sealed.commitment, &sealed.sealed);
+            match std::str::from_utf8(bytes) {
+                Ok(clear) => assert_eq!(text.unwrap().1, clear),
+                Err(_) => assert!(matches!(text, Err(TextError::Damaged))),
+            }
+            let other = Commitment([9; 32]);
+            assert!(matches!(texts.open_bytes(OWNER, &other, &sealed.sealed), Err(TextError::Damaged)));
+        }
+        let long = texts.seal_bytes(OWNER, &vec![0; TEXT_BYTES_MAX + 1]);
+        assert!(matches!(long, Err(TextError::TooLong { bytes }) if bytes == TEXT_BYTES_MAX + 1));
     }
 
     #[test]
@@ -348,6 +457,49 @@ mod tests {
         texts.forget_owner(OWNER).unwrap();
         texts.at_hand(OWNER, key, destroyed);
         assert!(matches!(texts.open(OWNER, &sealed.commitment, &sealed.sealed), Err(TextError::NoKey)));
+    }
+
+    #[test]
+    fn a_tag_is_the_same_for_the_same_text_alone_and_means_nothing_once_the_key_is_destroyed() {
+        let texts = texts();
+        let (session, other) =
+            (TextOwner::Session(SessionId([7; 16])), TextOwner::Session(SessionId([8; 16])));
+        texts.create_owner(session).unwrap();
+        texts.create_owner(other).unwrap();
+        let tag = texts.tag(session, "name", "luis/claude").unwrap();
+        assert_eq!(texts.tag(session, "name", "luis/claude").unwrap(), tag);
+        for (owner, domain, text) in [
+            (other, "name", "luis/claude"),
+            (session, "account", "luis/claude"),
+            (session, "namel", "uis/claude"),
+            (session, "name", "luis/claud"),
+            (session, "", "nameluis/claude"),
+        ] {
+            assert_ne!(texts.tag(owner, domain, text).unwrap(), tag, "{owner:?} {domain} {text}");
+        }
+        texts.forget_owner(session).unwrap();
+        assert!(matches!(texts.tag(session, "name", "luis/claude"), Err(TextError::NoKey)));
+        // Whoever has the id again has another key.
+        texts.create_owner(session).unwrap();
+        assert_ne!(texts.tag(session, "name", "luis/claude").unwrap(), tag);
+    }
+
+    #[test]
+    fn an_agent_and_a_session_of_the_same_id_are_two_owners() {
+        let texts = texts();
+        let session = TextOwner::Session(SessionId([7; 16]));
+        texts.create_owner(OWNER).unwrap();
+        texts.create_owner(session).unwrap();
+        let (_, sealed) = texts.seal(session, "Hello.").unwrap();
+        assert!(matches!(texts.open(OWNER, &sealed.commitment, &sealed.sealed), Err(TextError::Damaged)));
+        let bytes = encode_texts(std::slice::from_ref(&sealed));
+        assert_eq!(decode_texts(RecordNumber(1), &bytes).unwrap(), std::slice::from_ref(&sealed));
+        assert_eq!(session.vault_name(), "session/07070707-0707-0707-0707-070707070707/texts");
+        for owner in [OWNER, session] {
+            assert_eq!(TextOwner::from_vault_name(&owner.vault_name()), Some(owner));
+        }
+        texts.forget_owner(OWNER).unwrap();
+        assert_eq!(texts.open(session, &sealed.commitment, &sealed.sealed).unwrap().1, "Hello.");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{matches::TurnKey, second_keys::Kept, snapshot::Misfit};
 use arena_schema::{
     LogTime, Seat,
     codec::{Values, encode},
-    id::MatchKey,
+    id::{MatchKey, SessionKey},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,6 +88,7 @@ impl Due {
                 encode(&2u8, out);
                 kept.encode(out);
             }
+            Self::Session(key) => encode(&(3u8, key), out),
         }
     }
 
@@ -95,6 +96,7 @@ impl Due {
         match values.take::<u8>()? {
             1 => Ok(Self::Turn(TurnKey { key: values.take()?, seat: values.take()? })),
             2 => Kept::decode(values).map(Self::SecondKey),
+            3 => Ok(Self::Session(values.take()?)),
             _ => Err(Misfit("nothing of such a kind falls due")),
         }
     }
@@ -104,15 +106,18 @@ impl Due {
 pub(crate) struct Claims {
     turns: BTreeMap<(MatchKey, Seat), Entry>,
     second_keys: BTreeMap<Kept, Entry>,
+    sessions: BTreeMap<SessionKey, Entry>,
 }
 
 impl Claims {
     pub(crate) fn of(agenda: &Agenda) -> Result<Self, Misfit> {
-        let mut claims = Self { turns: BTreeMap::new(), second_keys: BTreeMap::new() };
+        let mut claims =
+            Self { turns: BTreeMap::new(), second_keys: BTreeMap::new(), sessions: BTreeMap::new() };
         for (item, at) in agenda.items.iter().zip(0..) {
             let before = match item.as_ref().map(|item| item.what) {
                 Some(Due::Turn(TurnKey { key, seat })) => claims.turns.insert((key, seat), Entry(at)),
                 Some(Due::SecondKey(kept)) => claims.second_keys.insert(kept, Entry(at)),
+                Some(Due::Session(key)) => claims.sessions.insert(key, Entry(at)),
                 None => None,
             };
             if before.is_some() {
@@ -132,9 +137,14 @@ impl Claims {
         self.second_keys.remove(kept)
     }
 
+    /// The entry of a session.
+    pub(crate) fn session(&mut self, key: SessionKey) -> Option<Entry> {
+        self.sessions.remove(&key)
+    }
+
     /// Whether everything that falls due is somebody's.
     pub(crate) fn all_taken(&self) -> Result<(), Misfit> {
-        if self.turns.is_empty() && self.second_keys.is_empty() {
+        if self.turns.is_empty() && self.second_keys.is_empty() && self.sessions.is_empty() {
             Ok(())
         } else {
             Err(Misfit("something falls due that nobody knows of"))

@@ -77,5 +77,5 @@ pub(crate) fn decide(
 fn home(state: &State, guest: &Guest) -> ProducerId {
     let named = || guest.home.and_then(|incarnation| state.producers.of(&incarnation));
     let kept = state.guests.home(&state.producers, guest.agent);
-    kept.or_else(named).unwrap_or_else(|| homes::rendezvous(&state.producers, &guest.id, ProducerId::NONE))
+    kept.or_else(named).unwrap_or_else(|| homes::rendezvous(&state.producers, &guest.id.0, ProducerId::NONE))
 }

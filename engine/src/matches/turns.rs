@@ -51,11 +51,11 @@ pub(crate) fn home(state: &State, open: &Match, seat: Seat) -> ProducerId {
     let agent = open.seat(seat).agent;
     if let Some(guest) = state.guests.get(agent) {
         let kept = state.guests.home(&state.producers, agent);
-        return kept.unwrap_or_else(|| homes::rendezvous(&state.producers, &guest.id, ProducerId::NONE));
+        return kept.unwrap_or_else(|| homes::rendezvous(&state.producers, &guest.id.0, ProducerId::NONE));
     }
     // Nearly always it keeps its home, and its row need not be looked at.
     state.homes.kept(&state.producers, agent).unwrap_or_else(|| match state.registry.agent(agent) {
-        Some(known) => homes::rendezvous(&state.producers, &known.id, ProducerId::NONE),
+        Some(known) => homes::rendezvous(&state.producers, &known.id.0, ProducerId::NONE),
         None => ProducerId::NONE,
     })
 }

@@ -1,6 +1,6 @@
 //! A leader or a gateway's process begins.
 
-use crate::{decide::Context, matches, producers::PRODUCERS_LIVE_MAX, state::State};
+use crate::{decide::Context, matches, producers::PRODUCERS_LIVE_MAX, sessions, state::State};
 use arena_schema::{
     Event, Rejection,
     command::system::{AnnounceGateway, AnnounceSequencer},
@@ -43,6 +43,7 @@ pub(crate) fn gateway(
     );
     if known.is_none() {
         matches::turns::rehome(state, context.time, |home| home == ProducerId::NONE, |_| producer, out);
+        sessions::rehome(state, |home| home == ProducerId::NONE, |_| producer, out);
         if state.is_first() {
             state.outbox.send_to_all(&command.clone().into(), out);
         }

@@ -1,6 +1,6 @@
 //! A gateway's process is gone: what it was to do is opened anew at another home, with the whole deadline, and nobody is struck.
 
-use crate::{decide::Context, homes, matches, state::State};
+use crate::{decide::Context, homes, matches, sessions, state::State};
 use arena_schema::{Event, Rejection, command::system::GatewayGone, event::system::GatewayRemoved};
 
 pub(crate) fn decide(
@@ -15,7 +15,13 @@ pub(crate) fn decide(
         state,
         context.time,
         |home| home == gone,
-        |agent| homes::rendezvous(&state.producers, agent, gone),
+        |agent| homes::rendezvous(&state.producers, &agent.0, gone),
+        out,
+    );
+    sessions::rehome(
+        state,
+        |home| home == gone,
+        |session| homes::rendezvous(&state.producers, &session.0, gone),
         out,
     );
     if state.is_first() {

@@ -1,6 +1,6 @@
 //! Rules, eras and lineages: the commands that change what the next record is.
 
-use crate::{decide::Context, matches, producers::Producer, rules::RULES_PARTITIONS, state::State};
+use crate::{decide::Context, matches, producers::Producer, rules::RULES_PARTITIONS, sessions, state::State};
 use arena_schema::{
     Command, Event, Rejection,
     command::system::{ActivateRules, BeginLineage, GatewayGone},
@@ -44,6 +44,7 @@ pub(crate) fn begin_lineage(
     }
     out.push(LineageBegun { lineage: command.lineage, number: command.number, hash: command.hash }.into());
     matches::turns::rehome(state, context.time, |home| home != ProducerId::NONE, |_| ProducerId::NONE, out);
+    sessions::rehome(state, |home| home != ProducerId::NONE, |_| ProducerId::NONE, out);
     if state.is_first() {
         for to in state.outbox.partitions() {
             let gone = |one: &Producer| Command::from(GatewayGone { incarnation: one.incarnation });

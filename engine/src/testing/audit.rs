@@ -1,6 +1,10 @@
 //! What is true of every record and of every state, whatever the script: checked after each record, apart from the code that
 //! makes it so.
 
+mod sessions;
+
+pub(super) use sessions::Logs;
+
 use crate::{Emitted, Reduction, State};
 use arena_schema::{
     Event, Hash, Seat, SecretHash,
@@ -222,8 +226,8 @@ pub(super) fn state(state: &State, second_keys: usize) {
     }
     assert_eq!(
         state.agenda_len(),
-        turns + second_keys,
-        "the agenda holds second keys and the turns that nobody carries to their agents"
+        turns + second_keys + sessions::check(state),
+        "the agenda holds second keys, the turns that nobody carries to their agents, and sessions that end by themselves"
     );
     assert_eq!(state.matches().ids.len(), state.matches().open().len());
     assert_eq!(state.matches().of_pair.values().sum::<u32>(), of_pair.values().sum::<u32>());

@@ -17,6 +17,8 @@
 //! Every command may have `with=left` (its api_key; `left:agent_token`, `left@1` for a generation of its own), `key=k/b` (a
 //! second key and the tag of its body), `caller=left`, `route=2`.
 
+mod sessions;
+
 use super::{Body, Journal, show};
 use arena_schema::{
     Command, Event, Hash, LogTime, Move, Seat, SecretHash, TextRef, TextSalt,
@@ -31,7 +33,7 @@ use arena_schema::{
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, CredentialKind, CredentialRef, Epoch, Era,
         GameCode, Handle, Incarnation, Lineage, MatchId, MatchKey, Nonce, Partition, ProducerId, Protocol,
-        PublicSlug, RecordNumber, RulesVersion, Seed,
+        PublicSlug, RecordNumber, RulesVersion, Seed, SessionKey,
     },
     record::{CommandHead, Header, SecondKey},
 };
@@ -61,6 +63,9 @@ pub(super) struct Names {
     gateways: BTreeMap<String, Gateway>,
     matches: BTreeMap<String, MatchKey>,
     agents: BTreeMap<AgentKey, String>,
+    sessions: BTreeMap<String, SessionKey>,
+    /// By their numbers, also those whose names were taken back.
+    participants: BTreeMap<(SessionKey, u32), String>,
 }
 
 struct Gateway {
@@ -105,7 +110,7 @@ impl Names {
             Event::MatchOpened(e) => {
                 self.matches.insert(show::match_name(&e.id), e.key);
             }
-            _ => {}
+            event => self.learn_session(event),
         }
     }
 }
@@ -389,7 +394,8 @@ fn bodies(words: &mut Words<'_>, journal: &Journal, names: &Names) -> Vec<Body> 
             reason: if words.flag("operator") { VoidReason::Operator } else { VoidReason::RefereeFault },
         }
         .into(),
-        _ => panic!("no such command: {verb}"),
+        _ => sessions::command(verb, words, journal, names)
+            .unwrap_or_else(|| panic!("no such command: {verb}")),
     };
     vec![Body::Known(command)]
 }

@@ -3,12 +3,14 @@
 //! `3.1 a#2 m1 X played d at ply 1` is an event of record 3, command 1, which gateway `a` sent as its number 2. Where a
 //! command's number was refused, gateway and number are not there; `3.0` is the agenda.
 
+mod sessions;
+
 use super::script::Names;
 use crate::{Emitted, games::GameCode};
 use arena_schema::{
     Command, Event, LogTime, Rejection, TextRef,
     event::registry::Credential,
-    id::{AgentKey, MatchId, MatchKey},
+    id::{AgentKey, MatchId, MatchKey, SessionId},
 };
 use std::fmt::Write as _;
 
@@ -24,13 +26,18 @@ pub(super) fn time(at: LogTime) -> String {
 }
 
 /// What a name was padded to.
-fn name_of(bytes: &[u8]) -> String {
+pub(super) fn name_of(bytes: &[u8]) -> String {
     bytes.iter().filter(|byte| byte.is_ascii_graphic()).map(|&byte| char::from(byte)).collect()
 }
 
 /// The name that a script gave to a match.
 pub(super) fn match_name(id: &MatchId) -> String {
     id.0[9..].iter().take_while(|byte| **byte != 0).map(|&byte| char::from(byte)).collect()
+}
+
+/// The name that a script gave to a session.
+pub(super) fn session_name(id: &SessionId) -> String {
+    match_name(&MatchId(id.0))
 }
 
 fn text(text: Option<TextRef>) -> String {
@@ -172,6 +179,7 @@ fn event(event: &Event, names: &Names) -> String {
             let winner = e.winner.map_or("nobody".into(), |seat| seat.to_string());
             format!("{} ended: {winner} by {}", of(e.key), e.reason)
         }
+        event => sessions::event(event, names).expect("an event of sessions"),
     }
 }
 

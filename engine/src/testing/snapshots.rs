@@ -35,6 +35,7 @@ fn told(state: &State) -> String {
         registry,
         guests,
         matches,
+        sessions,
     } = state;
     let Matches { open, ids, away, of_agent, of_pair } = matches;
     let counted = of_agent.iter().rposition(|open| *open > 0).map_or(&[][..], |last| &of_agent[..=last]);
@@ -52,7 +53,8 @@ fn told(state: &State) -> String {
     });
     let told = format!(
         "{lineage:?} {partition:?} {era:?} {rules:?} {head:?} {digests:?} {producers:?} {second_keys:?} {at_home:?}
-         {outbox:?} {registry:?} {guests:?} {open:?} {ids:?} {away:?} {of_pair:?} {counted:?} {due:?}"
+         {outbox:?} {registry:?} {guests:?} {open:?} {ids:?} {away:?} {of_pair:?} {counted:?}
+         {sessions:?} {due:?}"
     );
     let mut parts = told.split("Entry(");
     let first = parts.next().unwrap_or_default().to_owned();

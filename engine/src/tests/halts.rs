@@ -101,22 +101,24 @@ fn a_digest_of_another_record_or_of_one_too_far_back_does_not_fit() {
 fn under_rules_that_this_build_does_not_know_it_halts() {
     check(
         "
-        10:00:00.000 gateway a rules=3
+        10:00:00.000 gateway a rules=4
         10:00:00.001 rules 2
         10:00:00.002 rules 3
-        10:00:00.003 {rules=2} tick
-        10:00:00.003 {rules=4} tick
-        10:00:00.003 tick
-        10:00:00.003 empty
+        10:00:00.003 rules 4
+        10:00:00.004 {rules=3} tick
+        10:00:00.004 {rules=5} tick
+        10:00:00.004 tick
+        10:00:00.004 empty
         ",
         expect![[r#"
-            1.1 gateway a is producer 1, knows rules 3
+            1.1 gateway a is producer 1, knows rules 4
             2.1 rules 2 are next
             3.1 rules 3 are next
-            halt: record 4 names rules 2, in force are rules 3
-            halt: record 4 names rules 4, in force are rules 3
-            halt: record 4 is under rules 3, this build knows rules up to 2: use a newer one
-            halt: record 4 is under rules 3, this build knows rules up to 2: use a newer one
+            4.1 rules 4 are next
+            halt: record 5 names rules 3, in force are rules 4
+            halt: record 5 names rules 5, in force are rules 4
+            halt: record 5 is under rules 4, this build knows rules up to 3: use a newer one
+            halt: record 5 is under rules 4, this build knows rules up to 3: use a newer one
         "#]],
     );
 }

@@ -15,6 +15,7 @@ mod partitions;
 mod producers;
 mod registry;
 mod second_keys;
+mod sessions;
 mod snapshots;
 mod strikes;
 mod system;

@@ -12,10 +12,12 @@ use arena_schema::{
 };
 
 /// Something in every room: a window with a gap, a key, credentials, an agent of either kind, places that are free, turns that
-/// the agenda ends, and more records than the ring of digests has places.
+/// the agenda ends, sessions that wait for each thing that one can wait for, and more records than the ring of digests has places.
 const SCRIPT: &str = r#"
     10:00:00 sequencer
-    10:00:01 gateway g
+    10:00:00.1 rules 2
+    10:00:00.2 rules 3
+    10:00:01 gateway g rules=3
     10:00:02 g register alpha beta secrets=api_key,endpoint_secret
     10:00:03 g register gamma method=polling by ludux secrets=api_key
     10:00:04 g register delta epsilon method=polling key=one/two
@@ -26,10 +28,24 @@ const SCRIPT: &str = r#"
     10:00:09 g play m1 dcd
     10:00:10 g strike m2 ? timeout
     10:00:11 g abort m1
-    10:00:12 gateway h
+    10:00:11.1 g create s1
+    10:00:11.2 g create s2 owned
+    10:00:11.3 g create s3
+    10:00:11.4 g create s4
+    10:00:11.5 g join s3 luis account=luis
+    10:00:11.6 g join s3 anna
+    10:00:11.7 g send s3 anna
+    10:00:11.8 g read s3 luis:2
+    10:00:11.9 g leave s3 anna
+    10:00:11.91 g join s4 luis
+    10:00:11.92 g leave s4 luis
+    10:00:11.93 g join s2 luis account=luis
+    10:00:11.94 g leave s2 luis
+    10:00:12 gateway h rules=3
     10:00:13 gone g
     10:00:14 h open m4 beta epsilon
     10:00:15 h abort m2
+    10:00:16 h touch s3 waiting
 "#;
 
 fn rich() -> State {
@@ -47,7 +63,7 @@ fn a_state_before_the_first_record_comes_back() {
 fn the_bytes_are_frozen_under_their_layout() {
     // Where this fails the layout is another one: raise SNAPSHOT_LAYOUT, or older snapshots are read as what they are not.
     let hash = Hash::of(&encoded(&rich())).to_string();
-    assert_eq!((SNAPSHOT_LAYOUT, &hash[..32]), (2, "064a43322396c2f08213b327616a1aa1"));
+    assert_eq!((SNAPSHOT_LAYOUT, &hash[..32]), (3, "b2b899cf7d8281b7de6fe7df2e747823"));
 }
 
 #[test]
@@ -125,7 +141,7 @@ fn another_layout_and_rules_that_are_too_new_are_named() {
     later[8..12].copy_from_slice(&(SNAPSHOT_LAYOUT + 1).to_le_bytes());
     let found = State::decode_snapshot(&resealed(later)).map(drop).unwrap_err();
     assert_eq!(found, SnapshotError::Layout { found: SNAPSHOT_LAYOUT + 1 });
-    assert!(found.to_string().contains("layout is 3"), "{found}");
+    assert!(found.to_string().contains("layout is 4"), "{found}");
 
     let mut state = rich();
     state.rules = RulesVersion(9);

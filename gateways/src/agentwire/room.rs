@@ -65,10 +65,20 @@ impl Person {
         Self { name, is_in, read, account, since, newest: 0, waiting: None }
     }
 
+    /// The place of one that is no participant any more.
+    pub(super) fn absent() -> Self {
+        Self::new(Some("".into()), None, false, 0, LogTime(0))
+    }
+
     /// Whether a receive of it waits, and is one whose presence counts for those who watch it.
     fn counts(&self, waiting: &BTreeMap<u64, Waiting>) -> bool {
         self.waiting.and_then(|ticket| waiting.get(&ticket)).is_some_and(|waiting| !waiting.wants.presence)
     }
+}
+
+/// Where a participant of this number stands; the first has 1.
+fn index(participant: u32) -> usize {
+    (participant as usize).saturating_sub(1)
 }
 
 /// Whose receive it is.
@@ -125,8 +135,8 @@ pub(super) struct Ticket(u64);
 #[derive(Debug, Default)]
 pub(super) struct Operation {
     pub(super) lines: Vec<Arc<Line>>,
-    /// Who joined for the first time, in order.
-    pub(super) joined: Vec<Person>,
+    /// Who joined for the first time.
+    pub(super) joined: Vec<(u32, Person)>,
     /// Who came back or left.
     pub(super) moved: Vec<(u32, bool)>,
     /// Whose link is no participant's any more.
@@ -171,7 +181,7 @@ impl Room {
     pub(super) fn set_names(&self, names: impl IntoIterator<Item = (u32, Arc<str>, Option<Arc<str>>)>) {
         let mut inner = self.inner();
         for (at, name, account) in names {
-            if let Some(person) = inner.people.get_mut(at as usize).filter(|person| person.name.is_none()) {
+            if let Some(person) = inner.people.get_mut(index(at)).filter(|person| person.name.is_none()) {
                 person.name = Some(name);
                 person.account = account;
             }
@@ -185,23 +195,23 @@ impl Room {
 
     /// A participant's read position.
     pub(super) fn read_of(&self, at: u32) -> u64 {
-        self.inner().people.get(at as usize).map_or(0, |person| person.read)
+        self.inner().people.get(index(at)).map_or(0, |person| person.read)
     }
 
     /// Since when a participant has not been receiving; none while it is.
     pub(super) fn silent_since(&self, at: u32) -> Option<LogTime> {
         let inner = self.inner();
-        if inner.is_receiving(at) { None } else { inner.people.get(at as usize).map(|person| person.since) }
+        if inner.is_receiving(at) { None } else { inner.people.get(index(at)).map(|person| person.since) }
     }
 
     /// A participant's name.
     pub(super) fn name_of(&self, at: u32) -> Option<Arc<str>> {
-        self.inner().people.get(at as usize)?.name.clone()
+        self.inner().people.get(index(at))?.name.clone()
     }
 
     /// The account that a participant is vouched for by.
     pub(super) fn account_of(&self, at: u32) -> Option<Arc<str>> {
-        self.inner().people.get(at as usize)?.account.clone()
+        self.inner().people.get(index(at))?.account.clone()
     }
 
     /// The entries at hand behind this one; none where some of them are no more.
@@ -236,7 +246,7 @@ impl Room {
         let ticket = inner.tickets;
         if let Who::Participant(at) = who {
             inner.end_of(at, now, || Woken::Replaced);
-            if let Some(person) = inner.people.get_mut(at as usize) {
+            if let Some(person) = inner.people.get_mut(index(at)) {
                 person.newest = ticket;
             }
         }
@@ -278,7 +288,7 @@ impl Room {
             return Err(Some(Woken::Ended));
         }
         if let Who::Participant(at) = who {
-            let Some(person) = inner.people.get(at as usize) else { return Err(Some(Woken::Ended)) };
+            let Some(person) = inner.people.get(index(at)) else { return Err(Some(Woken::Ended)) };
             if person.newest != ticket.0 {
                 return Err(Some(Woken::Replaced));
             }
@@ -292,7 +302,7 @@ impl Room {
         let (wake, woken) = oneshot::channel();
         inner.waiting.insert(ticket.0, Waiting { who, wants, saw: 0, wake });
         if let Who::Participant(at) = who
-            && let Some(person) = inner.people.get_mut(at as usize)
+            && let Some(person) = inner.people.get_mut(index(at))
         {
             person.waiting = Some(ticket.0);
         }
@@ -328,7 +338,7 @@ impl Room {
     pub(super) fn move_reads(&self, reads: impl IntoIterator<Item = (u32, u64)>, now: LogTime) {
         let mut inner = self.inner();
         for (at, read) in reads {
-            if let Some(person) = inner.people.get_mut(at as usize) {
+            if let Some(person) = inner.people.get_mut(index(at)) {
                 person.read = person.read.max(read);
             }
         }
@@ -345,7 +355,7 @@ impl Room {
 
 impl Inner {
     fn is_receiving(&self, at: u32) -> bool {
-        self.people.get(at as usize).is_some_and(|person| person.waiting.is_some())
+        self.people.get(index(at)).is_some_and(|person| person.waiting.is_some())
     }
 
     /// Takes a receive out of those that wait.
@@ -358,7 +368,7 @@ impl Inner {
     }
 
     fn rest(&mut self, at: u32, now: LogTime) {
-        if let Some(person) = self.people.get_mut(at as usize) {
+        if let Some(person) = self.people.get_mut(index(at)) {
             person.since = now;
             person.waiting = None;
         }
@@ -366,7 +376,7 @@ impl Inner {
 
     /// The presence; `also` counts as receiving.
     fn presence(&self, also: Option<u32>) -> Bytes {
-        let here = self.people.iter().zip(0..).filter(|(person, _)| person.is_in);
+        let here = self.people.iter().zip(1..).filter(|(person, _)| person.is_in);
         presence_line(here.map(|(person, at)| Stands {
             name: person.name.as_deref().unwrap_or_default(),
             read: person.read,
@@ -403,10 +413,15 @@ impl Inner {
 
     fn take_in(&mut self, operation: Operation, now: LogTime) {
         let Operation { lines, joined, moved, replaced, last, accounts, ends } = operation;
-        self.people.extend(joined);
+        for (at, person) in joined {
+            if self.people.len() <= index(at) {
+                self.people.resize_with(index(at) + 1, Person::absent);
+            }
+            self.people[index(at)] = person;
+        }
         let mut leaving = Vec::new();
         for (at, is_in) in moved {
-            if let Some(person) = self.people.get_mut(at as usize) {
+            if let Some(person) = self.people.get_mut(index(at)) {
                 person.is_in = is_in;
                 if is_in {
                     person.since = now;
@@ -416,7 +431,7 @@ impl Inner {
             }
         }
         for (at, account) in accounts {
-            if let Some(person) = self.people.get_mut(at as usize) {
+            if let Some(person) = self.people.get_mut(index(at)) {
                 person.account = account;
             }
         }
@@ -462,7 +477,7 @@ impl Inner {
     }
 
     fn end_of(&mut self, at: u32, now: LogTime, woken: impl Fn() -> Woken) {
-        let theirs = self.people.get(at as usize).and_then(|person| person.waiting);
+        let theirs = self.people.get(index(at)).and_then(|person| person.waiting);
         if let Some(waiting) = theirs.and_then(|ticket| self.take(ticket, now)) {
             let _ = waiting.wake.send(woken());
         }

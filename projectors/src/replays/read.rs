@@ -11,6 +11,7 @@ use crate::{
     sealed::{OpenedText, SealedColumns},
     views::Views,
 };
+use arena_journal::TextOwner;
 use arena_schema::{
     Seat,
     event::matches::EndReason,
@@ -155,7 +156,7 @@ impl Views {
         owner: AgentId,
     ) -> Result<Option<OpenedText>, ViewError> {
         let view = ViewName { name: NAME, partition };
-        let opened = text.map(|sealed| sealed.open(self.texts(), owner)).transpose();
+        let opened = text.map(|sealed| sealed.open(self.texts(), TextOwner::Agent(owner))).transpose();
         opened.map(Option::flatten).map_err(|why| ViewError::View { view, action: "read", why })
     }
 }

@@ -19,6 +19,12 @@ impl Command {
             Self::TakeMatch(_) | Self::ReturnMatch(_) => false,
             // They bring a match to its end.
             Self::SubmitMove(_) | Self::RecordStrike(_) | Self::AbortMatch(_) => false,
+            // A session, a name and an entry stay; somebody who comes again writes an entry too.
+            Self::CreateSession(_) | Self::JoinSession(_) | Self::RejoinSession(_) | Self::SendEntry(_) => true,
+            // What was sent is read, and those who are done leave.
+            Self::AcknowledgeEntries(_) | Self::LeaveSession(_) | Self::AnswerDeletion(_) => false,
+            // Without the one a session would end that somebody receives in; the other may take an account away.
+            Self::TouchSession(_) | Self::SetAccount(_) => false,
             // Without them nothing goes on, or ends.
             Self::AnnounceSequencer(_)
             | Self::AnnounceGateway(_)
@@ -46,7 +52,15 @@ mod tests {
         assert_eq!(kinds, known, "there is a sample of each");
         let adding: BTreeSet<&str> =
             samples.iter().filter(|(_, command)| command.adds()).map(|(_, command)| command.name()).collect();
-        assert_eq!(adding, BTreeSet::from(["OpenMatch", "RegisterAgent", "SetEndpoint"]));
+        assert_eq!(adding, BTreeSet::from([
+                "CreateSession",
+                "JoinSession",
+                "OpenMatch",
+                "RegisterAgent",
+                "RejoinSession",
+                "SendEntry",
+                "SetEndpoint"
+            ]));
     }
 
     #[test]

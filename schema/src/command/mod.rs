@@ -16,6 +16,7 @@
 mod adds;
 pub mod matches;
 pub mod registry;
+pub mod sessions;
 pub mod system;
 
 use crate::codec::wire_union;
@@ -61,12 +62,43 @@ wire_union! {
         TakeMatch(Box<matches::TakeMatch>) = 0x0305,
         /// A match that partition 0 sent is over (rules 2).
         ReturnMatch(matches::ReturnMatch) = 0x0306,
+
+        /// A session begins, empty (rules 3).
+        CreateSession(sessions::CreateSession) = 0x0701,
+        /// Somebody joins a session under a name (rules 3).
+        JoinSession(Box<sessions::JoinSession>) = 0x0702,
+        /// A participant joins again (rules 3).
+        RejoinSession(sessions::RejoinSession) = 0x0703,
+        /// A participant sends (rules 3).
+        SendEntry(Box<sessions::SendEntry>) = 0x0704,
+        /// Participants have read up to somewhere (rules 3).
+        AcknowledgeEntries(sessions::AcknowledgeEntries) = 0x0705,
+        /// A participant leaves (rules 3).
+        LeaveSession(sessions::LeaveSession) = 0x0706,
+        /// Somebody receives, or received (rules 3).
+        TouchSession(sessions::TouchSession) = 0x0707,
+        /// What the access service says of an owned session that would be deleted (rules 3).
+        AnswerDeletion(sessions::AnswerDeletion) = 0x0708,
+        /// The access service vouches for a participant by another account, or by none (rules 3).
+        SetAccount(sessions::SetAccount) = 0x0709,
     }
 }
 
 impl From<matches::TakeMatch> for Command {
     fn from(body: matches::TakeMatch) -> Self {
         Self::TakeMatch(Box::new(body))
+    }
+}
+
+impl From<sessions::JoinSession> for Command {
+    fn from(body: sessions::JoinSession) -> Self {
+        Self::JoinSession(Box::new(body))
+    }
+}
+
+impl From<sessions::SendEntry> for Command {
+    fn from(body: sessions::SendEntry) -> Self {
+        Self::SendEntry(Box::new(body))
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod matches;
 pub mod registry;
+pub mod sessions;
 pub mod system;
 
 use crate::{codec::wire_union, rejection::Rejection};
@@ -64,12 +65,49 @@ wire_union! {
         MatchSent(matches::MatchSent) = 0x0306,
         /// A match that was sent to its partition is over.
         MatchReturned(matches::MatchReturned) = 0x0307,
+
+        /// A session began, empty.
+        SessionCreated(sessions::SessionCreated) = 0x0701,
+        /// A new participant joined: an entry of the log.
+        SessionJoined(Box<sessions::SessionJoined>) = 0x0702,
+        /// A participant joined again after leaving: an entry of the log.
+        SessionRejoined(sessions::SessionRejoined) = 0x0703,
+        /// A participant sent something: an entry of the log.
+        EntrySent(Box<sessions::EntrySent>) = 0x0704,
+        /// Read positions moved.
+        ReadsMoved(sessions::ReadsMoved) = 0x0705,
+        /// A participant left: an entry of the log.
+        SessionLeft(sessions::SessionLeft) = 0x0706,
+        /// A participant's name was taken back: its link is no participant's any more.
+        ParticipantReplaced(sessions::ParticipantReplaced) = 0x0707,
+        /// A participant has another account, or none.
+        AccountSet(sessions::AccountSet) = 0x0708,
+        /// Somebody receives, or received.
+        SessionTouched(sessions::SessionTouched) = 0x0709,
+        /// The access service is to be asked whether an owned session may be deleted.
+        DeletionDue(sessions::DeletionDue) = 0x070a,
+        /// An owned session is kept for now.
+        DeletionAnswered(sessions::DeletionAnswered) = 0x070b,
+        /// A session ended; its link leads nowhere.
+        SessionEnded(sessions::SessionEnded) = 0x070c,
     }
 }
 
 impl From<registry::AgentRegistered> for Event {
     fn from(body: registry::AgentRegistered) -> Self {
         Self::AgentRegistered(Box::new(body))
+    }
+}
+
+impl From<sessions::SessionJoined> for Event {
+    fn from(body: sessions::SessionJoined) -> Self {
+        Self::SessionJoined(Box::new(body))
+    }
+}
+
+impl From<sessions::EntrySent> for Event {
+    fn from(body: sessions::EntrySent) -> Self {
+        Self::EntrySent(Box::new(body))
     }
 }
 

@@ -2,12 +2,15 @@
 
 use crate::{
     Hash, LogTime, Rejection, Seat, SecretHash, TextRef, TextSalt,
-    command::matches::{First, StrikeCause, VoidReason},
-    event::matches::EndReason,
+    command::{
+        matches::{First, StrikeCause, VoidReason},
+        sessions::{DeletionAnswer, GoneBecause},
+    },
+    event::{matches::EndReason, sessions::Vacancy},
     hash::BodyDigest,
     id::{
         AgentId, ChallengePolicy, ConnectionMethod, CredentialKind, Handle, MatchId, Partition, ProducerId,
-        Protocol,
+        Protocol, SessionId,
     },
     record::{COMMAND_HEAD_BYTES, HEADER_BYTES, RECORD_BYTES_MAX, SECOND_KEY_BYTES, TRAILER_BYTES},
 };
@@ -70,6 +73,14 @@ fn rejections() {
         312 "game_not_played"
         313 "first_is_rated"
         314 "house_unrated"
+        701 "session_gone"
+        702 "session_id_taken"
+        703 "session_address_taken"
+        704 "session_name_taken"
+        705 "session_secret_taken"
+        706 "unknown_participant"
+        707 "not_in"
+        708 "invalid_entry"
     );
 }
 
@@ -98,6 +109,13 @@ fn enums_of_matches() {
         5 "agreement"
         6 "void"
     );
+}
+
+#[test]
+fn enums_of_sessions() {
+    frozen!(GoneBecause: 1 "refused" 2 "silent");
+    frozen!(DeletionAnswer: 1 "keep" 2 "delete" 3 "silence");
+    frozen!(Vacancy: 1 "nobody_joined" 2 "nobody_received" 3 "everyone_left");
 }
 
 #[test]
@@ -160,6 +178,8 @@ fn an_external_id_is_a_uuid_of_version_8_that_carries_its_partition() {
     assert_eq!(id.partition(), Partition(0x0a0b));
     let zero = AgentId::from_random(Partition(0), [0; 14]);
     assert_eq!(zero.to_uuid().to_string(), "00000000-0000-8000-8000-000000000000");
+    let session = SessionId::from_random(Partition(0x0a0b), [0xff; 14]);
+    assert_eq!((session.0, session.partition()), (id.0, Partition(0x0a0b)));
     assert_eq!(MatchId::parse("0a0bffff-ffff-8fff-bfff-ffffffffffff"), Some(id));
     for other in [
         "0A0BFFFF-ffff-8fff-bfff-ffffffffffff",

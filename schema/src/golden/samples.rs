@@ -1,5 +1,7 @@
 //! A value for every word, no two of its fields alike, so that fields that change places show.
 
+mod sessions;
+
 use crate::{
     Command, Event, Hash, LogTime, Move, Rejection, Seat, SecretHash, TextRef,
     command::{matches as cm, registry as cr, system as cs},
@@ -64,7 +66,7 @@ fn named<T>(label: &str, value: impl Into<T>) -> Sample<T> {
 }
 
 pub(crate) fn commands() -> Vec<Sample<Command>> {
-    [commands_of_rules_1(), commands_of_rules_2()].concat()
+    [commands_of_rules_1(), commands_of_rules_2(), sessions::commands()].concat()
 }
 
 fn commands_of_rules_1() -> Vec<Sample<Command>> {
@@ -214,6 +216,10 @@ fn commands_of_rules_2() -> Vec<Sample<Command>> {
 }
 
 pub(crate) fn events() -> Vec<Sample<Event>> {
+    [events_of_rules_1_and_2(), sessions::events()].concat()
+}
+
+fn events_of_rules_1_and_2() -> Vec<Sample<Event>> {
     let credential = er::Credential {
         credential: CredentialRef { id: 1_000, generation: 2 },
         kind: CredentialKind::ApiKey,

@@ -107,6 +107,23 @@ pub const DECISIONS: &[Decision] = &[
     row(0x0305, "match_ended", Public, "on the replay"),
     row(0x0306, "match_sent", Operator, "the match's own partition tells that it opened"),
     row(0x0307, "match_returned", Operator, "the match's own partition told that it ended"),
+    row(
+        0x0701,
+        "session_created",
+        Operator,
+        "a session is reached by its link alone; that there is one is nobody's",
+    ),
+    row(0x0702, "session_joined", Participants, "an entry of a log that those who have its link read"),
+    row(0x0703, "session_rejoined", Participants, "an entry of a log that those who have its link read"),
+    row(0x0704, "entry_sent", Participants, "an entry of a log that those who have its link read"),
+    row(0x0705, "reads_moved", Participants, "the presence shows it to those who are in"),
+    row(0x0706, "session_left", Participants, "an entry of a log that those who have its link read"),
+    row(0x0707, "participant_replaced", Participants, "whoever had the link is told that it is nobody's"),
+    row(0x0708, "account_set", Participants, "the presence shows it to those who are in"),
+    row(0x0709, "session_touched", Operator, "how long a session lasts yet, and by which gateway"),
+    row(0x070a, "deletion_due", Operator, "which gateway asks the access service"),
+    row(0x070b, "deletion_answered", Operator, "what the access service said"),
+    row(0x070c, "session_ended", Participants, "its link leads nowhere from here on"),
 ];
 
 /// Every kind has its row: who adds one decides here, or nothing compiles.
@@ -183,6 +200,18 @@ mod tests {
             "guest_left",
             "match_sent",
             "match_returned",
+            "session_created",
+            "session_joined",
+            "session_rejoined",
+            "entry_sent",
+            "reads_moved",
+            "session_left",
+            "participant_replaced",
+            "account_set",
+            "session_touched",
+            "deletion_due",
+            "deletion_answered",
+            "session_ended",
         ] {
             assert_eq!(Decision::public(name), None, "{name}");
         }

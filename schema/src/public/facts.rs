@@ -311,7 +311,19 @@ impl<'a, N: Names> Look<'a, N> {
             | Event::GuestArrived(_)
             | Event::GuestLeft(_)
             | Event::MatchSent(_)
-            | Event::MatchReturned(_) => return Ok(None),
+            | Event::MatchReturned(_)
+            | Event::SessionCreated(_)
+            | Event::SessionJoined(_)
+            | Event::SessionRejoined(_)
+            | Event::EntrySent(_)
+            | Event::ReadsMoved(_)
+            | Event::SessionLeft(_)
+            | Event::ParticipantReplaced(_)
+            | Event::AccountSet(_)
+            | Event::SessionTouched(_)
+            | Event::DeletionDue(_)
+            | Event::DeletionAnswered(_)
+            | Event::SessionEnded(_) => return Ok(None),
             Event::SequencerAnnounced(event) => {
                 let facts = Facts::SequencerAnnounced { epoch: event.epoch.0, outage_us: event.outage_us };
                 (Key::None, facts)

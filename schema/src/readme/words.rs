@@ -109,7 +109,7 @@ fn table(fields: &[Field], text: &mut String) {
 }
 
 /// Where the types of fields are written, in the order of the list.
-const FILES: [&str; 10] = [
+const FILES: [&str; 12] = [
     "id.rs",
     "seat.rs",
     "time.rs",
@@ -117,8 +117,10 @@ const FILES: [&str; 10] = [
     "hash.rs",
     "command/registry.rs",
     "command/matches.rs",
+    "command/sessions.rs",
     "event/registry.rs",
     "event/matches.rs",
+    "event/sessions.rs",
     "event/system.rs",
 ];
 

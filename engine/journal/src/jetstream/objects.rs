@@ -59,10 +59,15 @@ fn names(name: &str) -> String {
     format!("$O.{SNAPSHOTS_STORE}.M.{name}")
 }
 
-/// What the stream must be. A limit in bytes is the operator's, as with the journal's streams.
+/// What the stream must be.
 pub(super) fn settings(replicas: usize) -> Vec<(&'static str, Value)> {
+    settings_of(SNAPSHOTS_STORE, replicas)
+}
+
+/// What the stream of any store of objects must be. A limit in bytes is the operator's, as with the journal's streams.
+pub(super) fn settings_of(store: &str, replicas: usize) -> Vec<(&'static str, Value)> {
     vec![
-        ("subjects", json!([chunks(">"), names(">")])),
+        ("subjects", json!([format!("$O.{store}.C.>"), format!("$O.{store}.M.>")])),
         ("storage", json!("file")),
         ("retention", json!("limits")),
         // What is full is refused: where eras were archived, the snapshots behind them must not give way unseen.

@@ -1,5 +1,5 @@
 //! What the leader of a partition does for the others: it submits what its outbox has for them, in order, and acknowledges what
-//! they took. The leader of the first also opens the others. What belongs here: when and how much. What never does: what an entry
+//! they took. The leader of the first also opens the others. And each brings its own partition newer rules. What belongs here: when and how much. What never does: what an entry
 //! does, or whether it may (the engine's).
 //!
 //! How far another partition is, is read from its state as this process follows it, never from an answer. Whatever is submitted
@@ -11,11 +11,11 @@ use super::{
     wire::{Reply, Request},
 };
 use crate::sequencer::{Inbox, Submission, end};
-use arena_engine::{RULES_PARTITIONS, State};
+use arena_engine::{RULES_NEWEST, RULES_PARTITIONS, State};
 use arena_schema::{
     Command, Hash, Rejection,
     command::system::{AcknowledgeOutbox, ActivateRules, OpenPartition},
-    id::{Partition, ProducerId, RecordNumber},
+    id::{Partition, ProducerId, RecordNumber, RulesVersion},
     record::{CommandHead, encode_command},
     subject,
 };
@@ -79,6 +79,7 @@ impl Carrier {
     /// Until it is aborted, or the lead is over.
     pub(super) async fn run(self) {
         let mut duties = JoinSet::new();
+        duties.spawn(self.clone().bring_rules());
         if self.partition == Partition(0) {
             for other in self.peers.others(self.partition) {
                 duties.spawn(self.clone().carry(other));
@@ -96,6 +97,42 @@ impl Carrier {
     async fn submit(&self, command: impl Into<Command>) -> Option<Result<(), Rejection>> {
         let answered = self.inbox.put_own(vec![Submission::new(command)]).ok()?.answered().await.ok()?;
         Some(answered.events(0).map(|_| ()))
+    }
+
+    /// Brings the next rules that this build knows once every gateway does, one by one. Those that know of partitions are not this
+    /// duty's where there are several: the first opens the others with them, and another has them from its first leader on.
+    async fn bring_rules(self) {
+        let mut waits = false;
+        loop {
+            let mut position = self.position.clone();
+            position.mark_unchanged();
+            let (version, known) = {
+                let state = self.state();
+                let version = RulesVersion(state.rules().0 + 1);
+                (version, state.producers().live().all(|(_, gateway)| gateway.rules_known >= version))
+            };
+            if version > RULES_NEWEST {
+                return;
+            }
+            if !known || version == RULES_PARTITIONS && self.peers.are_several() {
+                if !known && !std::mem::replace(&mut waits, true) {
+                    tracing::warn!(
+                        rules = version.0,
+                        "newer rules wait for gateways of an older build to end"
+                    );
+                }
+                let _ = tokio::time::timeout(LOOK, position.changed()).await;
+                continue;
+            }
+            match self.submit(ActivateRules { version }).await {
+                None => return,
+                Some(Ok(())) => {}
+                Some(Err(why)) => {
+                    tracing::warn!(rules = version.0, %why, "newer rules cannot be activated now");
+                    tokio::time::sleep(LOOK).await;
+                }
+            }
+        }
     }
 
     /// Brings the rules that know of partitions once every gateway knows them, and opens those that are not open.

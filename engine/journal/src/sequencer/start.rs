@@ -6,7 +6,7 @@ use super::{
     appender::{End, Lead, LeadOptions},
     end,
     reducer::{Replica, hand},
-    submit::{Batch, Submission},
+    submit::{Batch, Inbox, Submission},
 };
 use crate::{
     journal::{Journal, JournalError, Reader, Visit},
@@ -17,8 +17,8 @@ use crate::{
 use arena_engine::{RULES_NEWEST, Reduction, State, reduce};
 use arena_schema::{
     Event,
-    command::system::{AnnounceGateway, GatewayGone},
-    id::{Incarnation, ProducerId},
+    command::system::{ActivateRules, AnnounceGateway, GatewayGone},
+    id::{Incarnation, ProducerId, RulesVersion},
     record::{CommandHead, RecordView},
 };
 use std::{sync::Arc, thread};
@@ -73,14 +73,38 @@ pub(super) fn start(
             });
             let producer: ProducerId =
                 producer.ok_or_else(|| Stopped("this process was not announced".to_owned()))?;
-            Ok(sequencer(Producer::new(inbox, producer)))
+            let sequencer = sequencer(Producer::new(inbox.clone(), producer));
+            match bring_rules(&sequencer.handle, &inbox) {
+                Ok(()) => Ok(sequencer),
+                Err(stopped) => Err(why_it_ended(sequencer, stopped)),
+            }
         }
         Err(unanswered) => {
-            // A thread says why before it ends.
-            match sequencer(Producer::new(inbox, ProducerId::NONE)).stop() {
-                Err(known) => Err(known.into()),
-                Ok(()) => Err(Stopped(unanswered.to_string()).into()),
-            }
+            let sequencer = sequencer(Producer::new(inbox, ProducerId::NONE));
+            Err(why_it_ended(sequencer, Stopped(unanswered.to_string())))
+        }
+    }
+}
+
+/// A thread says why before it ends.
+fn why_it_ended(sequencer: Sequencer, stopped: Stopped) -> StartError {
+    sequencer.stop().err().unwrap_or(stopped).into()
+}
+
+/// Brings the rules that this build knows and the journal does not have yet, one by one, each alone in its record, before the door
+/// opens: of the processes that submit, this one alone is live.
+fn bring_rules(handle: &Handle, inbox: &Inbox) -> Result<(), Stopped> {
+    loop {
+        let version = RulesVersion(handle.state().rules().0 + 1);
+        if version > RULES_NEWEST {
+            return Ok(());
+        }
+        let activate = vec![Submission::new(ActivateRules { version })];
+        let pending = inbox.put_own(activate).map_err(|why| Stopped(why.to_string()))?;
+        let outcomes = pending.wait().map_err(|why| Stopped(why.to_string()))?;
+        if let Some(Err(why)) = outcomes.first().map(|outcome| &outcome.result) {
+            tracing::warn!(rules = version.0, %why, "the next rules cannot be activated: going on under those in force");
+            return Ok(());
         }
     }
 }

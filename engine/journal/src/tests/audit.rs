@@ -9,7 +9,7 @@ use crate::{
 use arena_schema::{
     Hash,
     command::registry::RegisterAgent,
-    id::RecordNumber,
+    id::{RecordNumber, SessionId},
     record::{EncodedRecord, HEADER_BYTES, RecordView, TRAILER_BYTES},
 };
 use std::sync::Arc;
@@ -152,6 +152,22 @@ fn what_is_beside_a_record_that_does_not_commit_to_it_is_found() {
     let at = records[5].1.len();
     let found = audit_rows(&rows_of(&records)).unwrap_err();
     assert_eq!(named(&found), (6, Some(at)));
+}
+
+#[test]
+fn a_text_of_a_session_that_no_record_opened_is_named() {
+    let mut dice = Dice(5);
+    let (reference, mut sealed) = sealed_text(agent_id(0), 12, &mut dice);
+    let mut writer = Writer::new();
+    let mut records: Vec<_> = writer.begin().into_iter().map(|record| (record, Vec::new())).collect();
+    let registered = RegisterAgent { name: Some(reference), ..register(0) };
+    records.push((writer.record(vec![registered.into()]), vec![sealed.clone()]));
+    audit_rows(&rows_of(&records)).unwrap();
+    sealed.owner = TextOwner::Session(SessionId(agent_id(0).0));
+    records.last_mut().unwrap().1 = vec![sealed];
+    let found = audit_rows(&rows_of(&records)).unwrap_err();
+    assert_eq!(named(&found), (records.len() as u64, Some(1)));
+    assert!(found.to_string().contains("a session that was never opened"), "{found}");
 }
 
 #[test]

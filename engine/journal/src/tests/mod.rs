@@ -11,6 +11,7 @@ mod golden;
 mod jetstream;
 mod outcomes;
 mod partitions;
+mod payloads;
 mod public;
 mod publisher;
 mod queue;
