@@ -141,11 +141,11 @@ impl PartitionViews {
 
     /// Why these views go no further; none while they do.
     pub(crate) fn stopped(&self) -> Option<String> {
+        // Asked first: a thread that ends in between has said why before it is gone.
+        let gone = self.progress.has_changed().is_err();
         let ended = self.progress.borrow().ended.clone();
-        ended.or_else(|| {
-            let panicked = self.progress.has_changed().is_err();
-            panicked.then(|| format!("the thread of the views{} panicked", OfPartition(self.partition)))
-        })
+        let panicked = || format!("the thread of the views{} panicked", OfPartition(self.partition));
+        ended.or_else(|| gone.then(panicked))
     }
 
     /// Takes in what is queued and ends the thread. Blocks.

@@ -6,6 +6,7 @@ mod play;
 mod ratings;
 mod rebuild;
 mod secrecy;
+mod sessions;
 mod snapshots;
 mod waiting;
 

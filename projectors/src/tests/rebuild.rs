@@ -1,6 +1,6 @@
 //! Views that were stopped, broken, thrown away or outgrown, and journals that are not the ones that were seen.
 
-use super::{World, lines, rows, without_checkpoint};
+use super::{World, lines, rows, sessions::door::Door, without_checkpoint};
 use crate::{Changes, Fault, Projector, Record, Replay, Views, ViewsAt, projectors};
 use arena_engine::games::GameCode as Game;
 use arena_journal::{Followed, Follower, StartError};
@@ -11,7 +11,7 @@ use arena_schema::{
 use rusqlite::{Connection, Transaction, params};
 use std::{fs, sync::Arc};
 
-const VIEWS: [&str; 3] = ["agents", "replays", "leaderboard"];
+const VIEWS: [&str; 4] = ["agents", "replays", "leaderboard", "sessions"];
 
 /// A world in which something happened, over two runs, and the match that it did in.
 fn lived() -> (World, MatchId) {
@@ -23,7 +23,7 @@ fn lived() -> (World, MatchId) {
     arena.strike(key, StrikeCause::Status, Some(500), Some("oops"));
     arena.play(key, "a");
     arena.stop();
-    let arena = world.start();
+    let mut arena = world.start();
     arena.play(key, "dadad");
     for round in 0..8 {
         let (_, key) = arena.open(players, true);
@@ -34,6 +34,9 @@ fn lived() -> (World, MatchId) {
             arena.abort(key);
         }
     }
+    let session = arena.create(0, false);
+    let luis = arena.join(session, "luis", Some("luis"));
+    arena.send(session, luis, "text/plain", &[b'x'; 5_000], Some("long.txt"));
     arena.stop();
     (world, id)
 }

@@ -34,9 +34,9 @@ fn no_file_of_a_view_holds_a_text_in_clear() {
         files
     };
     // While it runs with the logs beside, and closed.
-    assert!(search() >= 6);
+    assert!(search() >= 8);
     arena.stop();
-    assert_eq!(search(), 3);
+    assert_eq!(search(), 4);
 }
 
 #[test]

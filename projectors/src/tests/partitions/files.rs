@@ -3,7 +3,7 @@
 use super::{Network, Run};
 use crate::{
     ViewsAt, marks,
-    tests::{rows, without_checkpoint},
+    tests::{rows, sessions::door::Door, without_checkpoint},
 };
 use arena_journal::Mark;
 use arena_schema::{
@@ -17,7 +17,16 @@ use std::{
 };
 use tempfile::TempDir;
 
-const FILES: [&str; 5] = ["agents.db", "replays.db", "leaderboard.db", "1/replays.db", "2/replays.db"];
+const FILES: [&str; 8] = [
+    "agents.db",
+    "replays.db",
+    "leaderboard.db",
+    "sessions.db",
+    "1/replays.db",
+    "1/sessions.db",
+    "2/replays.db",
+    "2/sessions.db",
+];
 
 /// Three partitions in which something happened, and their views in files, closed.
 struct World {
@@ -37,6 +46,10 @@ impl World {
         network.carry();
         let running = network.open(1, players, true);
         network.play(running, "da");
+        for partition in 0..3 {
+            let session = network.create(partition, false);
+            network.join(session, "luis", None);
+        }
         let world = Self { network, data: tempfile::tempdir().unwrap(), running };
         world.run();
         world
@@ -68,7 +81,7 @@ impl World {
     }
 
     fn heads(&self) -> Vec<Vec<RecordNumber>> {
-        vec![vec![self.head(0); 3], vec![self.head(1)], vec![self.head(2)]]
+        vec![vec![self.head(0); 4], vec![self.head(1); 2], vec![self.head(2); 2]]
     }
 }
 
@@ -83,10 +96,10 @@ fn each_partition_has_its_own_folder_and_only_the_first_has_all_views() {
     let views = world.file("");
     assert_eq!(
         names(&views),
-        ["1", "2", "agents.db", "leaderboard.db", "replays.db"].map(str::to_owned).into()
+        ["1", "2", "agents.db", "leaderboard.db", "replays.db", "sessions.db"].map(str::to_owned).into()
     );
     for partition in ["1", "2"] {
-        assert_eq!(names(&views.join(partition)), ["replays.db".to_owned()].into());
+        assert_eq!(names(&views.join(partition)), ["replays.db", "sessions.db"].map(str::to_owned).into());
     }
 }
 
@@ -124,10 +137,10 @@ fn one_partitions_file_is_built_again_and_no_other() {
             None => fs::remove_file(world.file("1/replays.db")).unwrap(),
         }
         let mut resumed = world.heads();
-        resumed[1] = vec![RecordNumber(0)];
+        resumed[1][0] = RecordNumber(0);
         assert_eq!(world.run(), resumed);
         assert_eq!(world.rows(), grown);
-        assert_eq!(names(&world.file("1")), ["replays.db".to_owned()].into());
+        assert_eq!(names(&world.file("1")), ["replays.db", "sessions.db"].map(str::to_owned).into());
     }
     assert_eq!(world.run(), world.heads());
 }
@@ -167,9 +180,15 @@ fn an_audit_has_the_marks_of_its_own_partition() {
     let world = World::lived();
     let remembered = |partition| marks(world.data.path(), Partition(partition));
     let whose = |marks: &[Mark]| marks.iter().map(|mark| mark.who.clone()).collect::<Vec<_>>();
-    assert_eq!(whose(&remembered(0)), ["the view agents", "the view leaderboard", "the view replays"]);
-    assert_eq!(whose(&remembered(1)), ["the view replays of partition 1"]);
-    assert_eq!(whose(&remembered(2)), ["the view replays of partition 2"]);
+    assert_eq!(
+        whose(&remembered(0)),
+        ["the view agents", "the view leaderboard", "the view replays", "the view sessions"]
+    );
+    for partition in [1, 2] {
+        let expected =
+            ["replays", "sessions"].map(|view| format!("the view {view} of partition {partition}"));
+        assert_eq!(whose(&remembered(partition)), expected);
+    }
     assert_eq!(whose(&remembered(3)), Vec::<String>::new());
     for partition in 0..3 {
         let head = world.network.head(partition);
@@ -188,7 +207,7 @@ fn a_follower_brings_its_own_partitions_mark() {
         for follower in followers {
             let mark = follower.mark().unwrap();
             assert_eq!((mark.number, mark.hash), (head.header.number, head.hash));
-            assert!(partition == 0 || mark.who.contains(&format!("{partition}/replays.db")), "{}", mark.who);
+            assert!(partition == 0 || mark.who.contains(&format!("views/{partition}/")), "{}", mark.who);
         }
     }
     run.views.close().unwrap();

@@ -2,7 +2,7 @@
 
 mod files;
 mod lists;
-mod network;
+pub(super) mod network;
 mod play;
 mod ratings;
 
@@ -14,21 +14,21 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// The views of a run, each fed with what the network has written, when the test says so.
-struct Run {
-    views: Views,
-    followers: Vec<Followers>,
+pub(super) struct Run {
+    pub(super) views: Views,
+    pub(super) followers: Vec<Followers>,
     runtime: Runtime,
 }
 
 impl Run {
-    fn open(network: &Network, at: &ViewsAt, partitions: u16) -> Self {
+    pub(super) fn open(network: &Network, at: &ViewsAt, partitions: u16) -> Self {
         let (views, followers) = Views::open(at, network.texts.clone(), partitions).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         Self { views, followers, runtime }
     }
 
     /// Views in memory that have all that was written.
-    fn of(network: &Network, partitions: u16) -> Self {
+    pub(super) fn of(network: &Network, partitions: u16) -> Self {
         let mut run = Self::open(network, &ViewsAt::Memory, partitions);
         run.feed_all(network);
         run
@@ -36,7 +36,7 @@ impl Run {
 
     /// Until the views of a partition have all that was written in it.
     #[track_caller]
-    fn feed(&mut self, network: &Network, partition: u16) {
+    pub(super) fn feed(&mut self, network: &Network, partition: u16) {
         let head = network.head(partition).header.number;
         for record in network.records(partition) {
             for follower in &mut self.followers[usize::from(partition)] {
@@ -51,7 +51,7 @@ impl Run {
         self.runtime.block_on(self.views.wait_for(Partition(partition), head, PATIENCE)).unwrap();
     }
 
-    fn feed_all(&mut self, network: &Network) {
+    pub(super) fn feed_all(&mut self, network: &Network) {
         for partition in 0..self.views.partitions() {
             self.feed(network, partition);
         }

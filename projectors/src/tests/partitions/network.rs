@@ -1,7 +1,7 @@
 //! Partitions without sequencers: each has a journal in memory, whose records the engine reduces as they are written, and what
 //! waits in one's outbox is submitted to the other. What belongs here: what happens in the arena. What never does: the views.
 
-use arena_engine::{Reduction, State, games::GameCode as Game, reduce};
+use arena_engine::{RULES_NEWEST, Reduction, State, games::GameCode as Game, reduce};
 use arena_journal::{Followed, SealedText, TextOwner, Texts, Vault, VaultKey, vault::random};
 use arena_schema::{
     Command, Event, LogTime, Seat,
@@ -32,15 +32,15 @@ struct Journal {
     records: Vec<Arc<Followed>>,
 }
 
-pub(super) struct Network {
-    pub(super) texts: Texts,
+pub(in crate::tests) struct Network {
+    pub(in crate::tests) texts: Texts,
     journals: Vec<Journal>,
     agents: BTreeMap<AgentKey, AgentId>,
 }
 
 impl Network {
-    /// Under rules 2, with one gateway and two agents that are known everywhere they play.
-    pub(super) fn of(partitions: u16) -> Self {
+    /// Under the newest rules, with one gateway and two agents that are known everywhere they play.
+    pub(in crate::tests) fn of(partitions: u16) -> Self {
         let journal = |partition| Journal {
             state: State::new(Partition(partition)),
             reduction: Reduction::default(),
@@ -55,10 +55,12 @@ impl Network {
             agents: BTreeMap::new(),
         };
         for partition in 0..partitions {
-            network.write(partition, ActivateRules { version: RulesVersion(2) });
+            for version in 2..=RULES_NEWEST.0 {
+                network.write(partition, ActivateRules { version: RulesVersion(version) });
+            }
         }
         let incarnation = Incarnation([1; 16]);
-        network.write(0, AnnounceGateway { incarnation, rules_known: RulesVersion(2) });
+        network.write(0, AnnounceGateway { incarnation, rules_known: RULES_NEWEST });
         for partition in 1..partitions {
             network.write(0, OpenPartition { partition: Partition(partition) });
         }
@@ -67,26 +69,26 @@ impl Network {
     }
 
     /// All records of a partition.
-    pub(super) fn records(&self, partition: u16) -> &[Arc<Followed>] {
+    pub(in crate::tests) fn records(&self, partition: u16) -> &[Arc<Followed>] {
         &self.journals[usize::from(partition)].records
     }
 
-    pub(super) fn head(&self, partition: u16) -> &Followed {
+    pub(in crate::tests) fn head(&self, partition: u16) -> &Followed {
         self.records(partition).last().unwrap()
     }
 
     /// The next record of a partition is of this time.
-    pub(super) fn at(&mut self, partition: u16, time: LogTime) {
+    pub(in crate::tests) fn at(&mut self, partition: u16, time: LogTime) {
         self.journals[usize::from(partition)].time = time;
     }
 
     /// A record of the sequencer's.
-    fn write(&mut self, partition: u16, command: impl Into<Command>) -> Vec<Event> {
+    pub(in crate::tests) fn write(&mut self, partition: u16, command: impl Into<Command>) -> Vec<Event> {
         self.append(partition, CommandHead::SEQUENCER, &command.into(), Vec::new())
     }
 
     /// A record of the gateway's.
-    fn by_gateway(
+    pub(in crate::tests) fn by_gateway(
         &mut self,
         partition: u16,
         command: impl Into<Command>,
@@ -139,7 +141,7 @@ impl Network {
     }
 
     /// Submits to each partition what waits for it in the others, until nothing does.
-    pub(super) fn carry(&mut self) {
+    pub(in crate::tests) fn carry(&mut self) {
         let others = 1..self.journals.len() as u16;
         for partition in others.clone() {
             self.carry_between(0, partition);
@@ -150,7 +152,7 @@ impl Network {
     }
 
     /// What waits in one partition for another.
-    pub(super) fn carry_between(&mut self, from: u16, to: u16) {
+    pub(in crate::tests) fn carry_between(&mut self, from: u16, to: u16) {
         let taken = self.journals[usize::from(to)].state.outbox().taken(Partition(from));
         let outbox = self.journals[usize::from(from)].state.outbox();
         let waiting: Vec<_> = outbox
@@ -168,13 +170,13 @@ impl Network {
     }
 
     /// A partition that could not open a match gives it back, as one does that has older rules.
-    pub(super) fn give_back_unopened(&mut self, id: MatchId) {
+    pub(in crate::tests) fn give_back_unopened(&mut self, id: MatchId) {
         let from = id.partition();
         let number = self.journals[0].state.outbox().taken(from) + 1;
         self.deliver(from.0, 0, number, &ReturnMatch { id, result: None }.into());
     }
 
-    pub(super) fn register(&mut self, handle: &str) -> AgentKey {
+    pub(in crate::tests) fn register(&mut self, handle: &str) -> AgentKey {
         let id = AgentId::from_random(Partition(0), random());
         let owner = TextOwner::Agent(id);
         self.texts.create_owner(owner).unwrap();
@@ -201,7 +203,7 @@ impl Network {
     }
 
     /// A match that is played in this partition, where it runs once this returns; the first player moves first (the seed says so).
-    pub(super) fn open(&mut self, partition: u16, players: [AgentKey; 2], rated: bool) -> MatchId {
+    pub(in crate::tests) fn open(&mut self, partition: u16, players: [AgentKey; 2], rated: bool) -> MatchId {
         let id = self.decide(partition, players, rated);
         if partition > 0 {
             self.carry_between(0, partition);
@@ -210,7 +212,12 @@ impl Network {
     }
 
     /// The same, still on its way there.
-    pub(super) fn decide(&mut self, partition: u16, players: [AgentKey; 2], rated: bool) -> MatchId {
+    pub(in crate::tests) fn decide(
+        &mut self,
+        partition: u16,
+        players: [AgentKey; 2],
+        rated: bool,
+    ) -> MatchId {
         let id = MatchId::from_random(Partition(partition), random());
         let command = OpenMatch {
             id,
@@ -236,7 +243,7 @@ impl Network {
     }
 
     /// Each move says so.
-    pub(super) fn play(&mut self, id: MatchId, moves: &str) {
+    pub(in crate::tests) fn play(&mut self, id: MatchId, moves: &str) {
         for letter in moves.chars() {
             let (_, turn, agent) = self.turn(id);
             let (reason, sealed) =
@@ -253,7 +260,7 @@ impl Network {
         }
     }
 
-    pub(super) fn strike(&mut self, id: MatchId, excerpt: &str) {
+    pub(in crate::tests) fn strike(&mut self, id: MatchId, excerpt: &str) {
         let (_, turn, agent) = self.turn(id);
         let (reference, sealed) = self.texts.seal(TextOwner::Agent(agent), excerpt).unwrap();
         let command = RecordStrike {
@@ -268,7 +275,7 @@ impl Network {
     }
 
     /// This seat forfeits a match in which nothing was played.
-    pub(super) fn lose(&mut self, id: MatchId, seat: Seat) {
+    pub(in crate::tests) fn lose(&mut self, id: MatchId, seat: Seat) {
         if seat == Seat::Second {
             self.play(id, "d");
         }
@@ -277,7 +284,7 @@ impl Network {
         }
     }
 
-    pub(super) fn abort(&mut self, id: MatchId) {
+    pub(in crate::tests) fn abort(&mut self, id: MatchId) {
         let (key, ..) = self.turn(id);
         let command = AbortMatch { key, reason: VoidReason::Operator };
         self.by_gateway(id.partition().0, command, Vec::new());
