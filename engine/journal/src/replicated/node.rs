@@ -22,7 +22,10 @@ use crate::{
     sqlite::SqliteJournal,
     vault::random,
 };
-use arena_schema::id::{Era, Incarnation, Partition, RecordNumber};
+use arena_schema::{
+    id::{Era, Incarnation, Partition, RecordNumber},
+    record::RecordView,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -317,12 +320,15 @@ fn check_remembered(
             ),
         });
     }
-    let mut theirs = None;
-    journal.reader()?.read(last, &mut |stored| {
-        theirs = Some(stored.bytes.to_vec());
+    let mut reader = journal.reader()?;
+    // Where the copy ends just before what was not archived, the first record that is left names the copy's last.
+    let follows = reader.first()? == last.next();
+    let mut holds = false;
+    reader.read(if follows { last.next() } else { last }, &mut |stored| {
+        holds = if follows { goes_on_behind(stored.bytes, &own) } else { stored.bytes == own };
         Visit::Enough
     })?;
-    if theirs.as_deref() == Some(&own[..]) {
+    if holds {
         return Ok(());
     }
     Err(StartError::Forgotten {
@@ -332,6 +338,14 @@ fn check_remembered(
             mirror_at.display()
         ),
     })
+}
+
+/// Whether the one record names the other as the one before it.
+fn goes_on_behind(record: &[u8], before: &[u8]) -> bool {
+    match (RecordView::parse(record), RecordView::parse(before)) {
+        (Ok(record), Ok(before)) => record.header.previous == before.hash,
+        _ => false,
+    }
 }
 
 fn journal_name(path: &Path) -> String {
