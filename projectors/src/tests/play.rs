@@ -2,7 +2,7 @@
 
 use super::{Arena, World, drawn_game, lines};
 use crate::{MatchStatus, MatchSummary, ViewsAt, What, projectors};
-use arena_engine::games::GameCode as Game;
+use arena_engine::{RULES_NEWEST, games::GameCode as Game};
 use arena_schema::{
     LogTime, TextRef,
     command::matches::StrikeCause,
@@ -49,7 +49,7 @@ fn a_whole_match_reads_as_it_was_played() {
     );
     assert_eq!(replay.match_id, id);
     assert_eq!(replay.game, Game::Connect4);
-    assert_eq!((replay.rules_version.0, replay.deadline_ms), (1, 10_000));
+    assert_eq!((replay.rules_version, replay.deadline_ms), (RULES_NEWEST, 10_000));
     assert_eq!(replay.players.each_ref().map(|player| player.agent), [left, right]);
     assert_eq!(replay.players.each_ref().map(|player| player.handle.as_str()), ["left", "right"]);
     assert_eq!(replay.journal.partition, Partition(0));

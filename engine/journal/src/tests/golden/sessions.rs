@@ -26,8 +26,8 @@ fn text(of: u8) -> TextRef {
     TextRef { commitment: Commitment([of; 32]), size: u32::from(of) }
 }
 
-fn account(of: u8) -> Option<Account> {
-    Some(Account { tag: AccountTag([of; 16]), text: text(of) })
+fn account(of: u8) -> Account {
+    Account { tag: AccountTag([of; 16]), text: text(of) }
 }
 
 fn session(slot: u32) -> SessionKey {
@@ -88,14 +88,17 @@ fn played() -> Vec<EncodedRecord> {
     let takes = Some(TakeBack { gone: Some(GoneBecause::Silent) });
     let by_gateway = [
         vec![create(0, false), create(1, true), create(2, false), create(3, true), create(0, true)],
-        vec![join(0, 1, 1, None, None), join(0, 2, 2, account(2), None), join(0, 1, 3, None, None)],
-        vec![join(1, 1, 1, account(1), None), touch(1, true), join(2, 1, 1, None, None)],
+        vec![join(0, 1, 1, None, None), join(0, 2, 2, Some(account(2)), None), join(0, 1, 3, None, None)],
+        vec![join(1, 1, 1, Some(account(1)), None), touch(1, true), join(2, 1, 1, None, None)],
         vec![send(0, 1, 5), send(0, 2, 70_000), send(0, 2, 10_000_001), send(0, 9, 1)],
         vec![
             AcknowledgeEntries { session: session(0), reads: vec![read(1, 3), read(2, 99), read(7, 1)] }
                 .into(),
         ],
-        vec![join(0, 1, 4, account(1), Some(TakeBack { gone: None })), join(0, 2, 5, account(2), takes)],
+        vec![
+            join(0, 1, 4, Some(account(1)), Some(TakeBack { gone: None })),
+            join(0, 2, 5, Some(account(2)), takes),
+        ],
         vec![
             leave(0, 3),
             send(0, 3, 1),
