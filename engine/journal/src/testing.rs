@@ -8,7 +8,7 @@ use crate::{
     texts::{SealedText, TextOwner, encode_texts},
     {Clock, Mark},
 };
-use arena_engine::{Emitted, Reduction, State, reduce};
+use arena_engine::{Emitted, RULES_NEWEST, Reduction, State, reduce};
 use arena_schema::{
     Command, Commitment, Event, Hash, LogTime, Move, SecretHash, TextRef,
     command::{
@@ -358,6 +358,9 @@ impl Follower for Witness {
         Ok(())
     }
 }
+
+/// How many records a sequencer begins a new journal with: its leader, its gateway, and each of the rules behind the first.
+pub(crate) const BEGINNING: u64 = 2 + RULES_NEWEST.0 as u64 - 1;
 
 /// Starts a sequencer as the run of this number.
 pub(crate) fn start(

@@ -20,7 +20,9 @@ impl Command {
             // They bring a match to its end.
             Self::SubmitMove(_) | Self::RecordStrike(_) | Self::AbortMatch(_) => false,
             // A session, a name and an entry stay; somebody who comes again writes an entry too.
-            Self::CreateSession(_) | Self::JoinSession(_) | Self::RejoinSession(_) | Self::SendEntry(_) => true,
+            Self::CreateSession(_) | Self::JoinSession(_) | Self::RejoinSession(_) | Self::SendEntry(_) => {
+                true
+            }
             // What was sent is read, and those who are done leave.
             Self::AcknowledgeEntries(_) | Self::LeaveSession(_) | Self::AnswerDeletion(_) => false,
             // Without the one a session would end that somebody receives in; the other may take an account away.
@@ -52,7 +54,9 @@ mod tests {
         assert_eq!(kinds, known, "there is a sample of each");
         let adding: BTreeSet<&str> =
             samples.iter().filter(|(_, command)| command.adds()).map(|(_, command)| command.name()).collect();
-        assert_eq!(adding, BTreeSet::from([
+        assert_eq!(
+            adding,
+            BTreeSet::from([
                 "CreateSession",
                 "JoinSession",
                 "OpenMatch",
@@ -60,7 +64,8 @@ mod tests {
                 "RejoinSession",
                 "SendEntry",
                 "SetEndpoint"
-            ]));
+            ])
+        );
     }
 
     #[test]

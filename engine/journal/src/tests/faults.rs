@@ -3,7 +3,7 @@
 use crate::{
     AppendError, Clock, Journal, JournalError, MemoryJournal, Reader, SealedText, SqliteJournal, StartError,
     Submission, audit,
-    testing::{Folder, PARTITION, Witness, agent_id, register, rows, run, start},
+    testing::{BEGINNING, Folder, PARTITION, Witness, agent_id, register, rows, run, start},
 };
 use arena_schema::{
     Event, Rejection,
@@ -59,7 +59,7 @@ impl Journal for Failing {
 fn where_an_append_fails_the_outcome_is_unknown_and_the_file_is_the_answer() {
     for stores in [false, true] {
         let folder = Folder::new();
-        let journal = Failing { inner: folder.journal(), at: 5, stores };
+        let journal = Failing { inner: folder.journal(), at: BEGINNING + 3, stores };
         let sequencer = start(journal, 1, Clock::System, &Witness::default()).unwrap();
         let (producer, handle) = (sequencer.producer(), sequencer.handle().clone());
         run(async {
@@ -71,18 +71,25 @@ fn where_an_append_fails_the_outcome_is_unknown_and_the_file_is_the_answer() {
             pending.outcome().await.expect_err("nobody can tell what became of it");
             let mut stopped = handle.stopped();
             let why = stopped.wait_for(Option::is_some).await.unwrap().clone().unwrap();
-            assert!(why.contains("record 5") && why.contains("the disk is gone"), "{why}");
+            assert!(
+                why.contains(&format!("record {}", BEGINNING + 3)) && why.contains("the disk is gone"),
+                "{why}"
+            );
             if let Ok(later) = producer.submit(vec![Submission::new(register(3))]).await {
                 later.outcome().await.expect_err("it takes no more");
             }
         });
-        assert_eq!(handle.position(), RecordNumber(4), "a failed append leaves no trace in the state");
+        assert_eq!(
+            handle.position(),
+            RecordNumber(BEGINNING + 2),
+            "a failed append leaves no trace in the state"
+        );
         assert_eq!(handle.state().registry().agents().len(), 2);
         let why = sequencer.stop().unwrap_err().to_string();
         assert!(why.contains("the disk is gone"), "{why}");
 
         let stored = rows(&folder.journal());
-        assert_eq!(stored.len(), if stores { 5 } else { 4 });
+        assert_eq!(stored.len() as u64, BEGINNING + if stores { 3 } else { 2 });
         let witness = Witness::default();
         let sequencer = start(folder.journal(), 2, Clock::System, &witness).unwrap();
         assert_eq!(sequencer.handle().state().registry().agents().len(), if stores { 3 } else { 2 });
@@ -108,7 +115,7 @@ fn where_an_append_fails_the_outcome_is_unknown_and_the_file_is_the_answer() {
 
 #[test]
 fn a_journal_that_fails_at_its_first_records_lets_nobody_start() {
-    for at in [1, 2] {
+    for at in 1..=BEGINNING {
         let folder = Folder::new();
         let journal = Failing { inner: folder.journal(), at, stores: false };
         let why = start(journal, 1, Clock::System, &Witness::default()).map(drop).unwrap_err();
@@ -129,7 +136,7 @@ fn another_writer_fences_this_one() {
         pending.outcome().await.expect_err("another's record stands there");
     });
     let why = sequencer.stop().unwrap_err().to_string();
-    assert!(why.contains("record 3 cannot be appended"), "{why}");
+    assert!(why.contains(&format!("record {} cannot be appended", BEGINNING + 1)), "{why}");
     other.stop().unwrap();
     audit(folder.journal().reader().unwrap().as_mut(), PARTITION, &[]).unwrap();
 }
@@ -138,7 +145,7 @@ fn another_writer_fences_this_one() {
 fn a_follower_that_can_go_on_no_more_stops_the_sequencer_with_its_reason() {
     for panics in [false, true] {
         let mut witness = Witness::default();
-        *(if panics { &mut witness.panics_at } else { &mut witness.fails_at }) = Some(4);
+        *(if panics { &mut witness.panics_at } else { &mut witness.fails_at }) = Some(BEGINNING + 2);
         let journal = MemoryJournal::default();
         let sequencer = start(journal.clone(), 1, Clock::System, &witness).unwrap();
         let (producer, handle) = (sequencer.producer(), sequencer.handle().clone());
@@ -149,12 +156,13 @@ fn a_follower_that_can_go_on_no_more_stops_the_sequencer_with_its_reason() {
             second.outcome().await.expect_err("the follower failed before anyone was told");
             let mut stopped = handle.stopped();
             let why = stopped.wait_for(Option::is_some).await.unwrap().clone().unwrap();
-            let reason = if panics { "the witness panics" } else { "the witness had enough at record 4" };
+            let enough = format!("the witness had enough at record {}", BEGINNING + 2);
+            let reason = if panics { "the witness panics" } else { &enough };
             assert!(why.contains(reason), "{why}");
         });
         let why = sequencer.stop().unwrap_err().to_string();
         assert!(why.contains("the witness"), "{why}");
-        assert_eq!(rows(&journal).len(), 4, "nothing is appended that nobody will reduce");
+        assert_eq!(rows(&journal).len() as u64, BEGINNING + 2, "nothing is appended that nobody will reduce");
     }
 }
 
@@ -162,7 +170,8 @@ fn a_follower_that_can_go_on_no_more_stops_the_sequencer_with_its_reason() {
 fn a_follower_that_fails_during_the_replay_or_the_announcement_lets_nobody_start() {
     let journal = MemoryJournal::default();
     start(journal.clone(), 1, Clock::System, &Witness::default()).unwrap().stop().unwrap();
-    for at in [2, 4, 5] {
+    // Before its orderly stop, and both records of the next start behind it.
+    for at in [2, BEGINNING, BEGINNING + 2, BEGINNING + 3] {
         let witness = Witness { fails_at: Some(at), ..Witness::default() };
         let why = start(journal.clone(), 2, Clock::System, &witness).map(drop).unwrap_err().to_string();
         assert!(why.contains(&format!("the witness had enough at record {at}")), "{why}");

@@ -2,6 +2,8 @@
 //! profile. `cargo test -p arena-journal golden` runs it as it is debugged, `cargo test --release -p arena-journal golden` as it
 //! is released. A change of rules comes with a journal of its own; this one stays.
 
+mod sessions;
+
 use crate::{
     AuditReport, Journal, MemoryJournal, audit,
     testing::{PARTITION, played, rows_of},
@@ -19,7 +21,11 @@ const DIGEST: &str = "b6144c81611eede553953a33c1f575e33dd35e274688108c1d79ae017d
 
 /// As it was written. It is written anew by nobody.
 fn kept() -> Vec<(Vec<u8>, Vec<u8>)> {
-    CONNECT4_1
+    kept_in(CONNECT4_1)
+}
+
+fn kept_in(journal: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+    journal
         .lines()
         .map(|line| {
             let (record, texts) = line.split_once(' ').unwrap_or((line, ""));
@@ -29,8 +35,12 @@ fn kept() -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 fn audited() -> AuditReport {
+    audit_of(CONNECT4_1)
+}
+
+fn audit_of(kept: &str) -> AuditReport {
     let mut journal = MemoryJournal::default();
-    for (bytes, texts) in kept() {
+    for (bytes, texts) in kept_in(kept) {
         let view = RecordView::parse(&bytes).unwrap();
         let commands = &bytes[arena_schema::record::HEADER_BYTES..bytes.len() - 32];
         let record = EncodedRecord::seal(&view.header, commands);

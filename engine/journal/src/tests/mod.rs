@@ -1,5 +1,6 @@
 //! What must be true of this crate as a whole, apart from the contract of the stores.
 
+mod activation;
 mod audit;
 mod copies;
 mod damage;

@@ -3,7 +3,7 @@
 use crate::{
     AppendError, Busy, Clock, Journal, JournalError, MemoryJournal, Reader, SealedText, Submission,
     sequencer::{BATCH_BYTES_MAX, QUEUE_COMMANDS_MAX, SubmitError},
-    testing::{Dice, Folder, Witness, agent_id, register, rows, run, sealed_text, start},
+    testing::{BEGINNING, Dice, Folder, Witness, agent_id, register, rows, run, sealed_text, start},
 };
 use arena_schema::{
     Event,
@@ -139,7 +139,7 @@ fn an_empty_batch_has_no_outcomes_and_makes_no_record() {
     let outcomes = run(async { sequencer.producer().submit(Vec::new()).await.unwrap().outcomes().await });
     assert_eq!(outcomes.unwrap(), []);
     sequencer.stop().unwrap();
-    assert_eq!(rows(&journal).len(), 3, "two records of the start, one of the stop");
+    assert_eq!(rows(&journal).len() as u64, BEGINNING + 1, "those of the start, and one of the stop");
 }
 
 #[test]

@@ -261,6 +261,51 @@ fn a_new_gateway_begins_from_the_snapshot_and_one_whose_views_want_all_says_whic
 }
 
 #[test]
+fn a_copy_that_ends_just_before_what_was_not_archived_goes_on_with_it_or_is_of_another_journal() {
+    if left_out() {
+        return;
+    }
+    let site = Site::new();
+    let away = TempDir::new().unwrap();
+    let first = site.remove_closed(away.path());
+    // Gives the file of the last era in the copy.
+    let copy = |mirror: &Path| {
+        fs::create_dir_all(mirror).unwrap();
+        let mut last = None;
+        for era in (1..100).map(Era) {
+            let archived = SqliteJournal::path_in(away.path(), PARTITION, era);
+            if archived.exists() && SqliteJournal::open(&archived).unwrap().last().unwrap().0 < first {
+                let copied = mirror.join(archived.file_name().unwrap());
+                fs::copy(&archived, &copied).unwrap();
+                last = Some(copied);
+            }
+        }
+        last.unwrap()
+    };
+    let data = TempDir::new().unwrap();
+    copy(&data.path().join("mirror"));
+    let new = start(engine(&site.nats, data.path(), &site.store)).unwrap();
+    wait_copied(&new, data.path());
+    new.stop().unwrap();
+    let rows = rows_in(data.path(), 1);
+    assert!(rows.iter().map(|(number, _)| *number).eq(1..=rows.len() as u64));
+
+    let strange = TempDir::new().unwrap();
+    let sql = rusqlite::Connection::open(copy(&strange.path().join("mirror"))).unwrap();
+    sql.execute_batch("DROP TRIGGER IF EXISTS closed").unwrap();
+    let other = played(3, 9)[2].0.as_bytes().to_vec();
+    let number = (first - 1).cast_signed();
+    let changed = sql
+        .execute("UPDATE records SET record = ?1 WHERE number = ?2", rusqlite::params![other, number])
+        .unwrap();
+    assert_eq!(changed, 1);
+    drop(sql);
+    let refused = start(engine(&site.nats, strange.path(), &site.store)).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("it is of another journal"), "{refused}");
+    site.gateway.stop().unwrap();
+}
+
+#[test]
 fn a_copy_that_a_crash_left_half_filled_or_that_is_behind_is_filled_up_and_no_record_is_believed_unseen() {
     if left_out() {
         return;

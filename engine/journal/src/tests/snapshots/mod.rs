@@ -17,7 +17,7 @@ use crate::{
     restore_newest,
     sequencer::Source,
     snapshot::{Beginning, beginning},
-    testing::{Folder, PARTITION, agent_key, open_match, played, register, rows, run},
+    testing::{BEGINNING, Folder, PARTITION, agent_key, open_match, played, register, rows, run},
 };
 use arena_engine::{Reduction, SNAPSHOT_LAYOUT, SnapshotError, State, reduce};
 use arena_schema::{

@@ -112,8 +112,9 @@ fn a_start_from_a_snapshot_hands_each_follower_exactly_what_it_lacks() {
     let store = kept(&records, &[20, 40]);
     for after in [0, 19, 20, 30, 45, 60] {
         let (position, seen) = start_from(&records, &store, after).unwrap();
-        assert_eq!(position, 62, "one record announces the leader, one the gateway");
-        assert_eq!(seen, (after + 1..=63).collect::<Vec<u64>>(), "after {after}, up to the orderly stop");
+        assert_eq!(position, 60 + BEGINNING, "the leader, the gateway, and the rules behind the first");
+        let all = after + 1..=60 + BEGINNING + 1;
+        assert_eq!(seen, all.collect::<Vec<u64>>(), "after {after}, up to the orderly stop");
     }
 }
 
