@@ -88,7 +88,7 @@ async fn a_replay_has_the_fields_of_the_surface_in_its_order() {
 
     let replay: Value = serde_json::from_str(&replay).unwrap();
     let expected = json!({
-        "match_id": id, "game": "connect4", "rated": false, "status": "finished", "rules_version": 1,
+        "match_id": id, "game": "connect4", "rated": false, "status": "finished", "rules_version": 3,
         "deadline_ms": 10_000,
         "players": [
             {"seat": "X", "agent": "left", "name": "Left", "protocol": "agentarena/1"},
