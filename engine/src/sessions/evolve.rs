@@ -69,7 +69,8 @@ fn came_in(state: &mut State, now: LogTime, key: SessionKey, n: u64) {
     if let Some(held) = sessions.open.get_mut(key.slot, key.generation) {
         held.entries = n;
         held.present += 1;
-        if held.present == 1 || !held.received {
+        // Where nobody was in, nobody has received since.
+        if !held.received {
             expiry::count_anew(agenda, now, key, held);
         }
     }

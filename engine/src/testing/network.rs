@@ -4,7 +4,7 @@
 
 use super::{Body, Journal, count, decoded, encoded};
 use crate::{
-    Emitted,
+    Emitted, RULES_NEWEST,
     matches::{OPEN_PER_AGENT_MAX, OPEN_PER_PAIR_MAX},
 };
 use arena_schema::{
@@ -60,7 +60,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Partitions under rules 2, none of which knows another yet.
+    /// Partitions under the newest rules, none of which knows another yet.
     pub(crate) fn of(partitions: u16) -> Self {
         let mut network = Self {
             journals: (0..partitions).map(|partition| Journal::of(Partition(partition))).collect(),
@@ -78,7 +78,9 @@ impl Network {
             kinds: BTreeMap::new(),
         };
         for at in 0..network.journals.len() {
-            network.write(at, ActivateRules { version: RulesVersion(2) });
+            for version in 2..=RULES_NEWEST.0 {
+                network.write(at, ActivateRules { version: RulesVersion(version) });
+            }
         }
         network
     }

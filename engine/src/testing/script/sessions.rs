@@ -9,7 +9,7 @@
 //! a leave s1 luis@2                               luis is who has the name now, luis@2 the second who came, @2 whoever that is
 //! a touch s1 waiting
 //! a answer s1 keep attempt=2
-//! a account s1 luis account=luis
+//! a account s1 luis account=luis:again             the same account, whose text is committed to anew
 //! ```
 
 use super::{Names, Words, padded, text};
@@ -102,7 +102,10 @@ fn join(session: SessionKey, words: &mut Words<'_>) -> Command {
 }
 
 fn account(words: &mut Words<'_>) -> Option<Account> {
-    words.option("account").map(|name| Account { tag: AccountTag(padded(name)), text: text(name) })
+    words.option("account").map(|name| {
+        let tag = name.split(':').next().unwrap_or_default();
+        Account { tag: AccountTag(padded(tag)), text: text(name) }
+    })
 }
 
 fn participant(word: &str, session: SessionKey, journal: &Journal) -> u32 {

@@ -1,5 +1,7 @@
 //! Random histories of several partitions. What is true behind each record is the network's to check ([`crate::testing::Network`]).
 
+mod sessions;
+
 use super::{agent, asked, gateway, match_id, mv, open, register};
 use crate::{
     testing::{Body, Letter, Network},
@@ -53,6 +55,7 @@ impl History {
                 }
             }
             78 if self.random.one_in(9) => self.begins_a_lineage(),
+            79..86 => self.talks(at),
             _ => {
                 let p = 1 + self.random.below(partitions - 1) as usize;
                 self.carries(p);
@@ -284,6 +287,14 @@ fn whatever_comes_late_twice_or_out_of_order_each_entry_acts_once_and_the_books_
         "MatchSent",
         "MatchReturned",
         "LineageBegun",
+        "SessionCreated",
+        "SessionJoined",
+        "SessionRejoined",
+        "SessionLeft",
+        "SessionTouched",
+        "DeletionDue",
+        "DeletionAnswered",
+        "SessionEnded",
         "agent_limit",
         "duplicate",
         "expired",

@@ -7,7 +7,7 @@ mod outbox;
 mod rooms;
 mod rules;
 
-use crate::{State, testing::Network};
+use crate::{RULES_NEWEST, State, testing::Network};
 use arena_schema::{
     Command, Event, Move, Rejection, Seat, TextRef, TextSalt,
     command::{
@@ -17,13 +17,13 @@ use arena_schema::{
     },
     id::{
         AgentId, AgentKey, ChallengePolicy, ConnectionMethod, GameCode, Handle, Incarnation, MatchId,
-        MatchKey, Partition, ProducerId, Protocol, PublicSlug, RulesVersion, Seed,
+        MatchKey, Partition, ProducerId, Protocol, PublicSlug, Seed,
     },
     record::{CommandHead, Commands, encode_command},
 };
 
 pub(super) fn gateway(at: u8) -> AnnounceGateway {
-    AnnounceGateway { incarnation: Incarnation([at; 16]), rules_known: RulesVersion(2) }
+    AnnounceGateway { incarnation: Incarnation([at; 16]), rules_known: RULES_NEWEST }
 }
 
 pub(super) fn agent(slot: u32) -> AgentKey {

@@ -34,7 +34,7 @@ fn the_bytes_of_both_sides_are_frozen_under_their_layout() {
     let hashes = [0, 1].map(|at| Hash::of(&encoded(network.state(at))).to_string()[..32].to_owned());
     assert_eq!(
         (SNAPSHOT_LAYOUT, hashes.each_ref().map(String::as_str)),
-        (3, ["c25dd356e8d46439a7e4581a5fce3ffc", "8e302af694cb0d2ac41057fd681c2e16"])
+        (3, ["cdc6d75d61a439ddd05596c3be27d920", "6eebbb9c5e39d7dcc0e83a3e2c548371"])
     );
 }
 

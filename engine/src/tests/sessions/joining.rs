@@ -132,7 +132,8 @@ fn the_account_that_is_told_on_joining_again_replaces_the_one_before_unless_it_i
         10:00:05 a rejoin s1 luis
         ~10:00:06 a leave s1 luis
         10:00:07 a rejoin s1 luis account=luis
-        10:00:08 a account s1 luis account=luis
+        10:00:08 a account s1 luis account=luis:again
+        10:00:08.5 a rejoin s1 luis account=luis:again
         10:00:09 a account s1 luis account=other
         10:00:10 a account s1 luis
         10:00:11 a account s1 @9
@@ -144,12 +145,12 @@ fn the_account_that_is_told_on_joining_again_replaces_the_one_before_unless_it_i
             8.1 a#5 s1 luis@1 joined again: n 4, account luis
             10.1 a#7 s1 luis@1 joined again: n 6, account none
             12.1 a#9 s1 luis@1 joined again: n 8, account luis
-            14.1 a#11 s1 luis@1 has account other
-            15.1 a#12 s1 luis@1 has account none
-            16.1 a#13 rejected: unknown_participant
-            17.1 a#14 s1 luis@1 left: n 9, account none
-            18.1 a#15 s1 luis@1 has account luis
-            19.1 a#16 rejected: session_gone
+            15.1 a#12 s1 luis@1 has account other
+            16.1 a#13 s1 luis@1 has account none
+            17.1 a#14 rejected: unknown_participant
+            18.1 a#15 s1 luis@1 left: n 9, account none
+            19.1 a#16 s1 luis@1 has account luis
+            20.1 a#17 rejected: session_gone
         "#]],
     );
 }
