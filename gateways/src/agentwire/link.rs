@@ -49,7 +49,18 @@ mod tests {
             assert!(address.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{address}");
         }
         let capital = draw_address(Partition(10)).to_ascii_uppercase();
-        for other in ["", "join", "log", "leave", "a", &"a".repeat(47), &"a".repeat(49), &"g".repeat(48), &"é".repeat(24), &capital] {
+        for other in [
+            "",
+            "join",
+            "log",
+            "leave",
+            "a",
+            &"a".repeat(47),
+            &"a".repeat(49),
+            &"g".repeat(48),
+            &"é".repeat(24),
+            &capital,
+        ] {
             assert_eq!(partition_of(other), None, "{other}");
         }
         assert_ne!(draw_address(Partition(0)), draw_address(Partition(0)));
