@@ -154,6 +154,7 @@ impl Arena {
                 vault: &vault,
                 payloads: &payloads,
                 views: &views,
+                egress: &egress,
                 clock: &clock,
                 stopping: streams.subscribe(),
             },

@@ -1,7 +1,7 @@
 //! Creating a session (agentwire, *Create a session*). Its key is in the vault before its record is in the journal, and so is an
 //! owned one's address, which the access service is asked about it by.
 
-use super::{Relay, failure::Failure, link, params::Params, reply};
+use super::{Relay, failure::Failure, limits::Client, link, params::Params, reply};
 use arena_journal::{Submission, TextOwner, vault::random};
 use arena_schema::{command::sessions::CreateSession, id::SessionId};
 use axum::{body::Body, http::Response};
@@ -16,10 +16,15 @@ impl Relay {
     ///
     /// # Errors
     /// 400, or 503 where there is no room for one more.
-    pub(super) async fn create(&self, query: Option<&str>) -> Result<Response<Body>, Failure> {
+    pub(super) async fn create(
+        &self,
+        query: Option<&str>,
+        client: &Client,
+    ) -> Result<Response<Body>, Failure> {
         let owned = Params::parse(query, &["owned"])?.owned;
         let partition = self.parts.draw(self.partitions);
         let id = SessionId::from_random(partition, random());
+        let _creating = self.may_create(client, id)?;
         let address = link::draw_address(partition);
         let (texts, vault, kept) = (self.texts.clone(), self.vault.clone(), address.clone());
         let keys = tokio::task::spawn_blocking(move || {

@@ -1,7 +1,7 @@
 //! From a request to its operation, and from its outcome to the answer: which pause comes before it, and that a connection whose
 //! request waits may be silent.
 
-use super::{Relay, failure::Failure, path, path::Operation, reply, script};
+use super::{Relay, access::Token, failure::Failure, limits::Client, path, path::Operation, reply, script};
 use crate::door::Held;
 use axum::{
     body::Body,
@@ -60,24 +60,27 @@ impl Relay {
     ) -> Result<Response<Body>, Failure> {
         let query = request.uri().query().map(str::to_owned);
         let query = query.as_deref();
+        let token = Token::of(request.headers());
+        let presented = token.as_ref();
+        let client = Client::of(held.peer(), request.headers(), &self.limits.trusted);
         match operation {
-            Operation::Create => self.create(query).await,
-            Operation::Join { address } => self.join(address, query).await,
-            Operation::Rejoin { address, secret } => self.rejoin(address, secret, query).await,
+            Operation::Create => self.create(query, &client).await,
+            Operation::Join { address } => self.join(address, query, presented).await,
+            Operation::Rejoin { address, secret } => self.rejoin(address, secret, query, presented).await,
             Operation::Send { address, secret } => Box::pin(self.send(address, secret, query, request)).await,
             Operation::Leave { address, secret } => self.leave(address, secret, query).await,
-            Operation::Fetch { address, secret, n } => self.fetch(address, secret, n, query).await,
-            Operation::FetchRead { address, n } => self.fetch_read(address, n, query).await,
+            Operation::Fetch { address, secret, n } => self.fetch(address, secret, n, query, presented).await,
+            Operation::FetchRead { address, n } => self.fetch_read(address, n, query, presented).await,
             Operation::Receive { address, secret } => {
                 // What waits keeps nothing of the request.
                 drop(request);
-                let receive = self.receive(address, secret, query).await?;
-                self.run(receive, held).await
+                let receive = self.receive(address, secret, query, presented).await?;
+                self.run(receive, held, client).await
             }
             Operation::Read { address } => {
                 drop(request);
-                let read = self.read(address, query).await?;
-                self.run(read, held).await
+                let read = self.read(address, query, token).await?;
+                self.run(read, held, client).await
             }
         }
     }

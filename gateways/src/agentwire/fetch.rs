@@ -1,6 +1,6 @@
 //! Fetching a payload (agentwire, *Fetch a payload*).
 
-use super::{Relay, failure::Failure, params::Params, session::Found};
+use super::{Relay, access::Token, failure::Failure, params::Params, session::Found};
 use arena_journal::{PayloadError, TextOwner};
 use arena_projectors::SessionPayload;
 use axum::{
@@ -28,32 +28,36 @@ impl Relay {
     /// A participant fetches a payload.
     ///
     /// # Errors
-    /// 404, 403, 400.
+    /// 404, 403, 400, 503.
     pub(super) async fn fetch(
         &self,
         address: &str,
         secret: &str,
         n: &str,
         query: Option<&str>,
+        token: Option<&Token>,
     ) -> Result<Response<Body>, Failure> {
         let found = self.session(address).await?;
-        self.caller(&found, secret)?;
+        let caller = self.caller(&found, secret)?;
         Params::parse(query, &[])?;
+        self.admit(&found, caller.number, token).await?;
         self.payload(&found, n).await
     }
 
     /// Whoever reads without joining fetches one.
     ///
     /// # Errors
-    /// 404, 400.
+    /// 404, 400, 403, 503.
     pub(super) async fn fetch_read(
         &self,
         address: &str,
         n: &str,
         query: Option<&str>,
+        token: Option<&Token>,
     ) -> Result<Response<Body>, Failure> {
         let found = self.session(address).await?;
         Params::parse(query, &[])?;
+        self.admit_reader(&found, token).await?;
         self.payload(&found, n).await
     }
 

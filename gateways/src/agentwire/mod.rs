@@ -6,15 +6,19 @@
 //! - What an operation answers is durable before it is answered.
 //! - A receive that ends, however it does, is seen to have ended: its bookkeeping is in a guard.
 
+mod access;
 mod acknowledge;
+mod admit;
 mod create;
 mod dispatch;
+mod duties;
 mod entry;
 mod failure;
 mod fetch;
 mod hub;
 mod join;
 mod leave;
+mod limits;
 mod link;
 mod name;
 mod params;
@@ -27,6 +31,8 @@ mod room;
 mod script;
 mod send;
 mod session;
+mod sweep;
+mod taking;
 mod touch;
 
 pub(crate) use dispatch::is_for_relay;
@@ -34,15 +40,19 @@ pub(crate) use hub::{Coming, follow};
 
 use crate::{
     arena::time_of,
+    egress::Egress,
     parts::Parts,
     settings::{self, Settings},
 };
+use access::Access;
+use admit::Yeses;
 use arena_engine::refusal;
 use arena_journal::{Clock, Payloads, Submission, SubmitError, Texts, Vault};
 use arena_projectors::{ViewError, Views};
 use arena_schema::{Event, LogTime, Rejection, id::Partition};
 use failure::Failure;
 use hub::Hub;
+use limits::Limits;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinHandle};
 use touch::Later;
@@ -59,6 +69,7 @@ pub(crate) struct RelayOptions<'a> {
     pub(crate) vault: &'a Arc<Vault>,
     pub(crate) payloads: &'a Payloads,
     pub(crate) views: &'a Views,
+    pub(crate) egress: &'a Egress,
     pub(crate) clock: &'a Clock,
     /// Becomes true when what waits is to end.
     pub(crate) stopping: watch::Receiver<bool>,
@@ -89,6 +100,9 @@ pub(crate) struct Inner {
     views: Views,
     clock: Clock,
     hub: Hub,
+    access: Option<Access>,
+    yeses: Yeses,
+    limits: Limits,
     later: Later,
     stopping: watch::Receiver<bool>,
 }
@@ -96,9 +110,19 @@ pub(crate) struct Inner {
 impl Relay {
     /// Begins with the sessions as they stand. What it gives beside runs until it is aborted.
     pub(crate) fn open(options: &RelayOptions<'_>, coming: Coming) -> (Self, Vec<JoinHandle<()>>) {
-        let RelayOptions { settings, public_url, parts, texts, vault, payloads, views, clock, stopping } =
-            options;
-        let (hub, _owed) = Hub::open(parts, texts);
+        let RelayOptions {
+            settings,
+            public_url,
+            parts,
+            texts,
+            vault,
+            payloads,
+            views,
+            egress,
+            clock,
+            stopping,
+        } = options;
+        let (hub, owed) = Hub::open(parts, texts);
         let (later, promised) = touch::later(settings.test_clock);
         let relay = Self(Arc::new(Inner {
             settings: settings.agentwire.clone(),
@@ -111,6 +135,9 @@ impl Relay {
             views: (*views).clone(),
             clock: (*clock).clone(),
             hub: hub.clone(),
+            access: settings.agentwire.access_url.as_ref().map(|url| Access::new(url, egress.operator())),
+            limits: Limits::new(settings),
+            yeses: Yeses::new(Duration::from_secs(settings.agentwire.access_cache_s)),
             later,
             stopping: stopping.clone(),
         }));
@@ -118,6 +145,8 @@ impl Relay {
             tokio::spawn(hub.run((*parts).clone(), coming)),
             tokio::spawn(relay.clone().keep_promises(promised)),
             tokio::spawn(relay.clone().tell_again()),
+            tokio::spawn(relay.clone().do_duties(owed)),
+            tokio::spawn(relay.clone().sweep()),
         ];
         (relay, tasks)
     }

@@ -454,13 +454,6 @@ impl Room {
         }
         inner.wake_watchers(now);
     }
-
-    /// Ends a participant's waiting receive with a refusal.
-    pub(super) fn refuse(&self, at: u32, why: &Arc<str>, now: LogTime) {
-        let mut inner = self.inner();
-        inner.end_of(at, now, || Woken::Refused(Arc::clone(why)));
-        inner.wake_watchers(now);
-    }
 }
 
 impl Inner {

@@ -1,6 +1,6 @@
 //! Sending (agentwire, *Send*): what becomes of a body, its type and its file name.
 
-use super::{Relay, entry::PLAIN_TYPE, failure::Failure, params::Params, reply};
+use super::{Relay, access::Token, entry::PLAIN_TYPE, failure::Failure, params::Params, reply};
 use arena_journal::{SealedText, Submission, TextOwner};
 use arena_projectors::{JOIN_TYPE, LEAVE_TYPE};
 use arena_schema::{
@@ -27,7 +27,7 @@ impl Relay {
     /// A participant sends.
     ///
     /// # Errors
-    /// 404, 403, 400, 413, 408.
+    /// 404, 403, 400, 503, 413, 408.
     pub(super) async fn send(
         &self,
         address: &str,
@@ -58,6 +58,7 @@ impl Relay {
         let caller = self.caller(&found, secret)?;
         let filename = Params::parse(query, &["filename"])?.filename;
         let kind = kind(headers)?;
+        self.admit(&found, caller.number, Token::of(headers).as_ref()).await?;
         let owner = TextOwner::Session(found.room.id);
         let mut beside = Vec::new();
         let payload = self.take(owner, headers, body, &mut beside).await?;
