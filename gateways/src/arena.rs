@@ -2,6 +2,7 @@
 //! referee. What belongs here: in which order they begin and end. What never does: what any of them does.
 
 use crate::{
+    agentwire::{self, Relay, RelayOptions},
     directory::Directory,
     egress::{Egress, EgressOptions},
     house::{self, HousePool},
@@ -36,6 +37,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
+use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle};
 
 /// How long a read waits until a view has what its caller wrote; then 503.
@@ -67,9 +69,12 @@ struct Inner {
     clock: Clock,
     streams: watch::Sender<bool>,
     vitals: Vitals,
+    relay: Relay,
     running: Mutex<Option<Running>>,
     /// Another process that wants the folder is told to wait for this.
     _data: Option<DataDir>,
+    /// What lies in no memory, where nothing is kept.
+    _scratch: Option<TempDir>,
 }
 
 /// What has an end.
@@ -78,6 +83,7 @@ struct Running {
     snapshots: Vec<Option<SnapshotMaker>>,
     referee: JoinHandle<()>,
     sweeper: JoinHandle<()>,
+    relay: Vec<JoinHandle<()>>,
     stopping: watch::Sender<bool>,
 }
 
@@ -111,10 +117,15 @@ impl Arena {
 
         let (views, mut followers) = Views::open(&views_at, texts.clone(), place.partitions())?;
         let (referee_follower, docket) = referee::follow();
+        let (hub_follower, coming) = agentwire::follow();
         for followers in &mut followers {
             followers.push(Box::new(referee_follower.clone()));
+            followers.push(Box::new(hub_follower.clone()));
         }
         followers[usize::from(FIRST.0)].push(Box::new(expiries.clone()));
+        let scratch = if data.is_none() { Some(TempDir::new()?) } else { None };
+        let folder = data.as_ref().map(DataDir::path).or(scratch.as_ref().map(TempDir::path));
+        let payloads = place.payloads(folder.context("there is a folder")?, &texts).await?;
         let (snapshots, makers) = match &data {
             Some(data) => snapshots::open(&place, data.path()).await?,
             None => (None, Vec::new()),
@@ -140,10 +151,33 @@ impl Arena {
             directory: directory.clone(),
             public_url: public_url.clone(),
         };
+        let streams = watch::Sender::new(false);
+        let (relay, relaying) = Relay::open(
+            &RelayOptions {
+                settings: &settings,
+                public_url: &public_url,
+                parts: &parts,
+                texts: &texts,
+                vault: &vault,
+                payloads: &payloads,
+                views: &views,
+                egress: &egress,
+                clock: &clock,
+                stopping: streams.subscribe(),
+            },
+            coming,
+        );
         let (stopping, stop_seen) = watch::channel(false);
         let referee = tokio::spawn(referee::run(Arc::new(court), docket, stop_seen));
         let vitals = Vitals::of(&journal, data.as_ref().map(DataDir::path));
-        let running = Mutex::new(Some(Running { journal, snapshots: makers, referee, sweeper, stopping }));
+        let running = Mutex::new(Some(Running {
+            journal,
+            snapshots: makers,
+            referee,
+            sweeper,
+            relay: relaying,
+            stopping,
+        }));
         let arena = Self(Arc::new(Inner {
             settings,
             public_url,
@@ -155,10 +189,12 @@ impl Arena {
             stopped,
             directory,
             clock,
-            streams: watch::Sender::new(false),
             vitals,
+            streams,
+            relay,
             running,
             _data: data,
+            _scratch: scratch,
         }));
         arena.register_house().await?;
         Ok(arena)
@@ -247,6 +283,8 @@ impl Arena {
         let referee = running.referee.await;
         // What it leaves is swept at the next start.
         running.sweeper.abort();
+        // So does what waits at the relay: a stop that is orderly ended it before.
+        running.relay.iter().for_each(JoinHandle::abort);
         let Running { journal, snapshots, .. } = running;
         let stopping = tokio::task::spawn_blocking(move || {
             drop(snapshots);
@@ -478,6 +516,11 @@ impl Arena {
         &self.0.directory
     }
 
+    /// The relay of agentwire.
+    pub(crate) fn relay(&self) -> &Relay {
+        &self.0.relay
+    }
+
     /// Becomes true when streams are to end.
     pub fn streams_stopping(&self) -> watch::Receiver<bool> {
         self.0.streams.subscribe()
@@ -495,13 +538,18 @@ impl Arena {
 
     /// The time of the clock that stamps records.
     pub fn now(&self) -> LogTime {
-        match &self.0.clock {
-            // Where another process leads it is that one's clock that is moved.
-            Clock::Still(still) => still.time().max(self.handle().state().head().time),
-            Clock::System => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                LogTime(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
-            }
+        time_of(&self.0.clock, self.handle())
+    }
+}
+
+/// The time of a process's clock, where it follows this.
+pub(crate) fn time_of(clock: &Clock, handle: &Handle) -> LogTime {
+    match clock {
+        // Where another process leads it is that one's clock that is moved.
+        Clock::Still(still) => still.time().max(handle.state().head().time),
+        Clock::System => {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            LogTime(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
         }
     }
 }

@@ -11,7 +11,7 @@ use axum::{
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     sync::{
         Arc,
@@ -70,19 +70,28 @@ fn raise_descriptors() -> usize {
     usize::try_from(current).unwrap_or(DESCRIPTORS_ASSUMED)
 }
 
-/// How many requests of a connection wait for what others do. A clone counts with it.
+/// A connection as its requests know it: who is at its other end, and how many of its requests wait for what others do. A clone
+/// counts with it.
 #[derive(Debug, Clone, Default)]
-pub struct Held(Arc<AtomicUsize>);
+pub struct Held {
+    waiting: Arc<AtomicUsize>,
+    peer: Option<IpAddr>,
+}
 
 impl Held {
     /// Holds the connection until what this gives is dropped.
     pub fn hold(&self) -> Holding {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         Holding(self.clone())
     }
 
+    /// Who is at the other end.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
     fn is_held(&self) -> bool {
-        self.0.load(Ordering::SeqCst) > 0
+        self.waiting.load(Ordering::SeqCst) > 0
     }
 }
 
@@ -92,7 +101,7 @@ pub struct Holding(Held);
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::SeqCst);
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -111,7 +120,7 @@ impl Listener for Door {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         let heard = Instant::now();
         let silence = Box::pin(sleep_until(heard + self.silence_max));
-        let held = Held::default();
+        let held = Held { peer: Some(address.ip()), ..Held::default() };
         (Connection { stream, silence, heard, silence_max: self.silence_max, held, _room: room }, address)
     }
 

@@ -8,6 +8,7 @@
 //! - The state's lock is never held across an await.
 
 pub mod agentarena;
+pub(crate) mod agentwire;
 pub mod api;
 pub mod arena;
 pub mod bench;

@@ -9,8 +9,8 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use arena_journal::{
     Clock, DataDir, Durability, ERA_BYTES, Follower, Handle, JetStreamJournal, Journal, MemoryJournal, Nats,
-    NatsOptions, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, StillClock, Stopped,
-    Vault, VaultKey,
+    NatsOptions, Payloads, Sequencer, SnapshotMaker, Snapshots, SqliteJournal, StartOptions, StillClock,
+    Stopped, Texts, Vault, VaultKey,
     replicated::{Gateway, Lagging, Node, NodeOptions, Peers},
     vault::random,
 };
@@ -133,6 +133,17 @@ impl Place {
             partitions += 1;
         }
         Ok(Self::Shared { nats: Box::new(nats), data, role, partitions })
+    }
+
+    /// Where payloads are kept: in the folder of whoever is alone, else in the store that all share.
+    ///
+    /// # Errors
+    /// What NATS says.
+    pub(crate) async fn payloads(&self, folder: &Path, texts: &Texts) -> Result<Payloads> {
+        match self {
+            Self::Own(_) => Ok(Payloads::in_data(folder, texts.clone())),
+            Self::Shared { nats, .. } => Ok(Payloads::in_objects(nats, texts.clone()).await?),
+        }
     }
 
     /// How many partitions this process follows.

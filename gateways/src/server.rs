@@ -1,7 +1,7 @@
 //! The listener: all routes, the limits that every request meets, and an orderly end.
 
 use crate::{
-    api,
+    agentwire, api,
     arena::Arena,
     door::{Door, Held},
     problem::Problem,
@@ -10,14 +10,22 @@ use crate::{
 use anyhow::Result;
 use arena_schema::id::MatchId;
 use axum::{
-    Router,
+    Router, ServiceExt,
     extract::{DefaultBodyLimit, Request, State},
     http::{HeaderValue, Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
+    routing::future::RouteFuture,
 };
-use std::{future::Future, time::Duration};
+use futures::future::{BoxFuture, Either};
+use std::{
+    convert::Infallible,
+    future::Future,
+    task::{Context, Poll},
+    time::Duration,
+};
 use tokio::net::TcpListener;
+use tower::Service;
 
 /// How long a stop waits for clients that keep their connections open.
 pub const STOP_WAIT: Duration = Duration::from_secs(3);
@@ -76,6 +84,31 @@ async fn plain_headers(request: Request, next: Next) -> Response {
     response
 }
 
+/// What the relay answers goes past the router and its layers: a receive that waits there costs little.
+#[derive(Clone)]
+struct Doors {
+    arena: Arena,
+    router: Router,
+}
+
+impl Service<Request> for Doors {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<RouteFuture<Infallible>, BoxFuture<'static, Result<Response, Infallible>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if agentwire::is_for_relay(&request) {
+            let relay = self.arena.relay().clone();
+            return Either::Right(Box::pin(async move { Ok(relay.answer(request).await) }));
+        }
+        Either::Left(self.router.call(request))
+    }
+}
+
 /// Answers until `stop` comes, then finishes what is being answered.
 ///
 /// # Errors
@@ -85,7 +118,8 @@ pub async fn serve(
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    let service = routes(arena).into_make_service_with_connect_info::<Held>();
+    let doors = Doors { arena: arena.clone(), router: routes(arena) };
+    let service = doors.into_make_service_with_connect_info::<Held>();
     axum::serve(Door::new(listener), service).with_graceful_shutdown(stop).await?;
     Ok(())
 }

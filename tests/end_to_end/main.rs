@@ -1,6 +1,7 @@
 //! Whole matches over real HTTP, with a served arena in a process of its own.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod agentwire;
 mod cli;
 mod closing;
 mod conformance;

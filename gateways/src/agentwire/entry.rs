@@ -1,14 +1,11 @@
 //! Entries and presence as lines of JSON (agentwire, *Entries* and *Presence*): keys in the text's order, no spaces, times in
 //! whole seconds.
 
+use arena_projectors::SessionEntry;
 use arena_schema::LogTime;
 use bytes::Bytes;
 use std::fmt::Write;
 
-/// The type of an entry that says that somebody joined.
-pub(super) const JOIN_TYPE: &str = "application/vnd.agentwire.join";
-/// The same of leaving.
-pub(super) const LEAVE_TYPE: &str = "application/vnd.agentwire.leave";
 /// The type of a payload that none is given for.
 pub(super) const PLAIN_TYPE: &str = "text/plain; charset=utf-8";
 /// How long a payload may be that stands in its entry (CHOICES-agentwire 26), in bytes.
@@ -75,6 +72,22 @@ impl Entry<'_> {
     }
 }
 
+/// An entry that lies in the past.
+pub(super) fn past_line(entry: &SessionEntry) -> Line {
+    let of_it = Entry {
+        n: entry.n,
+        time: entry.at,
+        from: &entry.from,
+        kind: &entry.kind,
+        size: entry.size,
+        filename: entry.filename.as_deref(),
+        // Joining and leaving have none to show.
+        payload: entry.payload.as_deref(),
+        account: entry.account.as_deref(),
+    };
+    of_it.line(entry.participant)
+}
+
 /// Whether payloads of this type are text; its parameters decide nothing (CHOICES-agentwire 41).
 fn is_text(kind: &str) -> bool {
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -129,6 +142,7 @@ fn push_time(json: &mut String, time: LogTime) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arena_projectors::JOIN_TYPE;
 
     const TIME: LogTime = LogTime(1_792_574_102_987_654);
 
@@ -155,7 +169,8 @@ mod tests {
         );
         let join = Entry { kind: JOIN_TYPE, size: 0, payload: None, ..entry.clone() };
         assert!(json(&join).ends_with("\"type\":\"application/vnd.agentwire.join\",\"size\":0}\n"));
-        let full = Entry { filename: Some("a\"b"), payload: Some(b"\n"), account: Some("luis"), ..entry.clone() };
+        let full =
+            Entry { filename: Some("a\"b"), payload: Some(b"\n"), account: Some("luis"), ..entry.clone() };
         assert!(json(&full).ends_with(",\"filename\":\"a\\\"b\",\"text\":\"\\n\",\"account\":\"luis\"}\n"));
     }
 
@@ -163,10 +178,26 @@ mod tests {
     fn a_payload_stands_in_its_entry_where_it_is_short_text() {
         let has_text = |kind, payload: &[u8]| {
             let size = payload.len() as u64;
-            let entry = Entry { n: 1, time: TIME, from: "a", kind, size, filename: None, payload: Some(payload), account: None };
+            let entry = Entry {
+                n: 1,
+                time: TIME,
+                from: "a",
+                kind,
+                size,
+                filename: None,
+                payload: Some(payload),
+                account: None,
+            };
             json(&entry).contains("\"text\":")
         };
-        for kind in ["text/plain", "TEXT/Markdown; x=y", "application/json", "application/json; charset=utf-8", "a/b+json", "A/B+JSON;c"] {
+        for kind in [
+            "text/plain",
+            "TEXT/Markdown; x=y",
+            "application/json",
+            "application/json; charset=utf-8",
+            "a/b+json",
+            "A/B+JSON;c",
+        ] {
             assert!(has_text(kind, b"1") && has_text(kind, b""), "{kind}");
         }
         for kind in ["image/png", "application/jsonl", "application/octet-stream; text/plain", "a/b+xml"] {

@@ -2,17 +2,19 @@
 //! each session. What never does: what a session makes of it (the room's), or a request's words.
 
 use super::{
-    entry::{Entry, JOIN_TYPE, LEAVE_TYPE, Line},
+    entry::{Entry, Line},
     room::{Operation, Person, Room},
 };
 use crate::parts::{Part, Parts};
 use arena_journal::{Followed, Follower, SealedText, TextOwner, Texts};
+use arena_projectors::{JOIN_TYPE, LEAVE_TYPE};
 use arena_schema::{
     Commitment, Event, LogTime, TextRef,
     command::sessions::Account,
     id::{Partition, RecordNumber, SessionId, SessionKey},
 };
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -24,7 +26,7 @@ const RECORDS_WAITING_MAX: usize = 1_024;
 
 /// The sessions. A clone is the same.
 #[derive(Clone)]
-pub(crate) struct Hub(Arc<Shared>);
+pub(super) struct Hub(Arc<Shared>);
 
 struct Shared {
     rooms: Mutex<HashMap<(Partition, SessionKey), Arc<Room>>>,
@@ -37,9 +39,9 @@ struct Shared {
 
 /// Work outside that an event gave to this process.
 #[derive(Debug, Clone)]
-pub(crate) enum Duty {
+pub(super) enum Duty {
     /// Ask the access service whether a session may be deleted.
-    Ask { partition: Partition, session: SessionKey, attempt: u32 },
+    Ask { partition: Partition, session: SessionKey, id: SessionId, attempt: u32 },
     /// Destroy an ended session's key, then its objects.
     Destroy { id: SessionId },
 }
@@ -79,12 +81,16 @@ impl Follower for HubFollower {
 
 impl Hub {
     /// The sessions that are open in these partitions. What comes beyond is for [`Hub::run`].
-    pub(crate) fn open(parts: &Parts, texts: &Texts) -> (Self, mpsc::UnboundedReceiver<Duty>) {
+    pub(super) fn open(parts: &Parts, texts: &Texts) -> (Self, mpsc::UnboundedReceiver<Duty>) {
         let (duties, owed) = mpsc::unbounded_channel();
         let mut rooms = HashMap::new();
         let mut positions = Vec::new();
         for part in parts.iter() {
-            let (position, those) = rooms_of(part);
+            let (position, those, asked) = rooms_of(part);
+            for duty in asked {
+                // The other end is what this gives back.
+                let _ = duties.send(duty);
+            }
             positions.push(watch::Sender::new(position));
             rooms.extend(those.into_iter().map(|room| ((room.partition, room.key), Arc::new(room))));
         }
@@ -97,18 +103,19 @@ impl Hub {
     }
 
     /// A session that is open.
-    pub(crate) fn room(&self, partition: Partition, session: SessionKey) -> Option<Arc<Room>> {
+    pub(super) fn room(&self, partition: Partition, session: SessionKey) -> Option<Arc<Room>> {
         self.rooms().get(&(partition, session)).cloned()
     }
 
-    /// All sessions in which somebody's receive waits.
-    pub(crate) fn received_in(&self) -> Vec<Arc<Room>> {
-        let rooms: Vec<_> = self.rooms().values().cloned().collect();
+    /// All sessions of a partition in which somebody's receive waits.
+    pub(super) fn received_in(&self, partition: Partition) -> Vec<Arc<Room>> {
+        let rooms: Vec<_> =
+            self.rooms().values().filter(|room| room.partition == partition).cloned().collect();
         rooms.into_iter().filter(|room| room.is_received_in()).collect()
     }
 
     /// Waits until the sessions are where a partition's state is; false where that takes too long.
-    pub(crate) async fn is_at(&self, part: &Part, wait: Duration) -> bool {
+    pub(super) async fn is_at(&self, part: &Part, wait: Duration) -> bool {
         let Some(position) = self.0.positions.get(usize::from(part.partition.0)) else { return false };
         let wanted = part.handle.position();
         if *position.borrow() >= wanted {
@@ -120,7 +127,7 @@ impl Hub {
     }
 
     /// Takes records in until nobody sends any more.
-    pub(crate) async fn run(self, parts: Parts, mut coming: Coming) {
+    pub(super) async fn run(self, parts: Parts, mut coming: Coming) {
         while let Some(record) = coming.records.recv().await {
             let partition = record.header.partition;
             let Some(position) = self.0.positions.get(usize::from(partition.0)) else { continue };
@@ -136,14 +143,14 @@ impl Hub {
 
     fn take_in(&self, part: &Part, record: &Followed) {
         let now = record.header.time;
-        let mut texts = None;
+        let texts = OnceCell::new();
         let mut events = record.events.iter().peekable();
         while let Some(first) = events.next() {
             // What one command did is one operation.
             let mut operations: BTreeMap<SessionKey, Operation> = BTreeMap::new();
             let mut at = Some(first);
             while let Some(emitted) = at {
-                let texts = || &*texts.get_or_insert_with(|| by_commitment(record));
+                let texts = || texts.get_or_init(|| by_commitment(record));
                 self.take_event(part, now, &emitted.event, texts, &mut operations);
                 at = events.next_if(|next| next.command == first.command);
             }
@@ -174,12 +181,13 @@ impl Hub {
         match event {
             Event::SessionCreated(event) => {
                 let place = (partition, event.session, event.id);
-                let room = Room::new(place, event.owned, Vec::new(), 0, now);
+                let room = Room::new(place, event.owned, Vec::new(), 0);
                 self.rooms().insert((partition, event.session), Arc::new(room));
             }
             Event::SessionJoined(event) => {
                 let Some(room) = self.room(partition, event.session) else { return };
-                let clear = Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
+                let clear =
+                    Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
                 let name = clear.text(&event.name_text);
                 let account = clear.account(event.account.as_ref());
                 let person = Person::new(Some(name.clone()), account.clone(), true, 0, now);
@@ -190,7 +198,8 @@ impl Hub {
             }
             Event::SessionRejoined(event) => {
                 let Some(room) = self.room(partition, event.session) else { return };
-                let clear = Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
+                let clear =
+                    Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
                 let account = event.account.as_ref().map(|account| clear.text(&account.text));
                 let operation = operations.entry(event.session).or_default();
                 operation.moved.push((event.participant, true));
@@ -212,17 +221,21 @@ impl Hub {
                 let Some(room) = self.room(partition, event.session) else { return };
                 let operation = operations.entry(event.session).or_default();
                 let account = room.account_of(event.participant);
-                let clear = Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
+                let clear =
+                    Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
                 put(operation, &room, event.participant, event.n, |name| {
-                    let payload = event.payload.object.is_none().then(|| clear.bytes(&event.payload.commitment));
+                    let payload =
+                        event.payload.object.is_none().then(|| clear.bytes(&event.payload.commitment));
+                    let payload = payload.flatten();
+                    let filename = event.filename.as_ref().map(|name| clear.text(name));
                     let entry = Entry {
                         n: event.n,
                         time: now,
                         from: name,
                         kind: &clear.text(&event.kind),
                         size: event.payload.size,
-                        filename: event.filename.as_ref().map(|name| clear.text(name)).as_deref(),
-                        payload: payload.flatten().as_deref(),
+                        filename: filename.as_deref(),
+                        payload: payload.as_deref(),
                         account: account.as_deref(),
                     };
                     entry.line(event.participant)
@@ -230,7 +243,8 @@ impl Hub {
             }
             Event::AccountSet(event) => {
                 let Some(room) = self.room(partition, event.session) else { return };
-                let clear = Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
+                let clear =
+                    Clear { texts: &self.0.texts, owner: TextOwner::Session(room.id), beside: texts() };
                 let account = clear.account(event.account.as_ref());
                 let operation = operations.entry(event.session).or_default();
                 operation.accounts.push((event.participant, account));
@@ -244,7 +258,8 @@ impl Hub {
                 }
             }
             Event::DeletionDue(event) if event.home == part.producer.id() => {
-                let duty = Duty::Ask { partition, session: event.session, attempt: event.attempt };
+                let duty =
+                    Duty::Ask { partition, session: event.session, id: event.id, attempt: event.attempt };
                 // Where nobody takes it any more, the process ends, and another takes it over.
                 let _ = self.0.duties.send(duty);
             }
@@ -302,19 +317,27 @@ fn by_commitment(record: &Followed) -> BTreeMap<Commitment, &SealedText> {
     record.texts.iter().map(|text| (text.commitment, text)).collect()
 }
 
-/// The sessions of one partition's state, and the record that it is of.
-fn rooms_of(part: &Part) -> (RecordNumber, Vec<Room>) {
+/// The sessions of one partition's state, what this process is to ask about them, and the record that all this is of.
+fn rooms_of(part: &Part) -> (RecordNumber, Vec<Room>, Vec<Duty>) {
     let state = part.handle.state();
     let now = state.head().time;
-    let rooms = state.sessions().iter().map(|(key, session)| {
+    let rooms = state.sessions().open().iter().map(|(slot, generation, session)| {
         let mut people = Vec::new();
         for (number, participant) in session.participants() {
             people.resize_with(number as usize - 1, Person::absent);
             // Whether it received lately nobody knows any more: it counts as there until it has been silent here.
-            people.push(Person::new(None, None, participant.is_in, participant.read, now));
+            people.push(Person::new(None, None, participant.is_in(), participant.read, now));
         }
-        Room::new((part.partition, key, session.id), session.owned, people, session.last, session.touched)
+        let place = (part.partition, SessionKey { slot, generation }, session.id);
+        Room::new(place, session.owned, people, session.entries)
     });
     let rooms = rooms.collect();
-    (state.head().number, rooms)
+    let own = part.producer.id();
+    let asked = state.sessions().questions().filter(|(_, _, question)| question.home == own);
+    let asked = asked.map(|(session, held, question)| {
+        let (id, attempt) = (held.id, question.attempt);
+        Duty::Ask { partition: part.partition, session, id, attempt }
+    });
+    let asked = asked.collect();
+    (state.head().number, rooms, asked)
 }

@@ -7,8 +7,6 @@ use arena_schema::{SecretHash, id::Partition};
 /// How many random bytes an address has, and a secret.
 const RANDOM_BYTES: usize = 22;
 const ADDRESS_BYTES: usize = 2 + RANDOM_BYTES;
-/// How long both are as text. No operation's name is so long, so that none is taken for a secret.
-const TEXT_BYTES: usize = 2 * ADDRESS_BYTES;
 
 /// A new session's address.
 pub(super) fn draw_address(partition: Partition) -> String {
@@ -49,11 +47,22 @@ mod tests {
             assert!(address.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{address}");
         }
         let capital = draw_address(Partition(10)).to_ascii_uppercase();
-        for other in ["", "join", "log", "leave", "a", &"a".repeat(47), &"a".repeat(49), &"g".repeat(48), &"é".repeat(24), &capital] {
+        for other in [
+            "",
+            "join",
+            "log",
+            "leave",
+            "a",
+            &"a".repeat(47),
+            &"a".repeat(49),
+            &"g".repeat(48),
+            &"é".repeat(24),
+            &capital,
+        ] {
             assert_eq!(partition_of(other), None, "{other}");
         }
         assert_ne!(draw_address(Partition(0)), draw_address(Partition(0)));
         assert_ne!(draw_secret(), draw_secret());
-        assert_eq!(draw_secret().len(), TEXT_BYTES);
+        assert_eq!(draw_secret().len(), 2 * ADDRESS_BYTES, "longer than the name of any operation");
     }
 }

@@ -41,7 +41,9 @@ mod tests {
             assert!(Name::parse(good).is_some(), "{good}");
         }
         let long = format!("{}/{}", "a".repeat(128), "b".repeat(128));
-        for bad in ["", "*", "Luis", "-a", "a/", "/a", "a/-b", "a/b/c", "a b", "a_b", "ä", &"a".repeat(257), &long] {
+        for bad in
+            ["", "*", "Luis", "-a", "a/", "/a", "a/-b", "a/b/c", "a b", "a_b", "ä", &"a".repeat(257), &long]
+        {
             assert!(Name::parse(bad).is_none(), "{bad}");
         }
     }

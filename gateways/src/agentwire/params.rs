@@ -52,12 +52,16 @@ impl Params {
                 None => (part, None),
             };
             let Some(&key) = taken.iter().find(|taken| **taken == key) else {
-                return Err(Failure::malformed(format!("this operation takes no parameter {:?}", shown(key))));
+                return Err(Failure::malformed(format!(
+                    "this operation takes no parameter {:?}",
+                    shown(key)
+                )));
             };
             let repeats = matches!(key, "only" | "skip");
-            if !repeats && std::mem::replace(&mut seen, [&seen[..], &[key]].concat()).contains(&key) {
+            if !repeats && seen.contains(&key) {
                 return Err(Failure::malformed(format!("{key} is given twice")));
             }
+            seen.push(key);
             params.set(key, value)?;
         }
         Ok(params)
@@ -112,15 +116,24 @@ fn filename(value: &str) -> Result<String, Failure> {
 
 fn decoded<'a>(key: &str, value: &'a str, plus_is_space: bool) -> Result<Cow<'a, str>, Failure> {
     let malformed = || Failure::malformed(format!("{key} is not URL-encoded UTF-8"));
-    let valid = |at: usize| value.get(at + 1..at + 3).is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let valid = |at: usize| {
+        value.get(at + 1..at + 3).is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
     if !value.match_indices('%').all(|(at, _)| valid(at)) {
         return Err(malformed());
     }
-    let value = if plus_is_space && value.contains('+') { Cow::Owned(value.replace('+', " ")) } else { Cow::Borrowed(value) };
+    let value = if plus_is_space && value.contains('+') {
+        Cow::Owned(value.replace('+', " "))
+    } else {
+        Cow::Borrowed(value)
+    };
     match value {
-        Cow::Borrowed(value) => percent_encoding::percent_decode_str(value).decode_utf8().map_err(|_| malformed()),
+        Cow::Borrowed(value) => {
+            percent_encoding::percent_decode_str(value).decode_utf8().map_err(|_| malformed())
+        }
         Cow::Owned(value) => {
-            let decoded = percent_encoding::percent_decode_str(&value).decode_utf8().map_err(|_| malformed())?;
+            let decoded =
+                percent_encoding::percent_decode_str(&value).decode_utf8().map_err(|_| malformed())?;
             Ok(Cow::Owned(decoded.into_owned()))
         }
     }
@@ -140,11 +153,32 @@ mod tests {
     #[test]
     fn an_operation_takes_what_is_shown_for_it_and_nothing_else() {
         let params = Params::parse(Some("after=3&read=2&wait=5&own=1&presence=1"), RECEIVE).unwrap();
-        assert_eq!((params.after, params.read, params.wait), (Some(3), Some(2), Some(Duration::from_secs(5))));
+        assert_eq!(
+            (params.after, params.read, params.wait),
+            (Some(3), Some(2), Some(Duration::from_secs(5)))
+        );
         assert!(params.own && params.presence);
         for bad in [
-            "skp=a", "after=", "after", "after=-1", "after=1.5", "after=+1", "wait=x", "wait=0.5", "own=0", "own", "presence=",
-            "after=1&after=1", "only=", "only", "skip=", "only=%zz", "only=%f", "only=%ff", "filename=a", "After=1",
+            "skp=a",
+            "after=",
+            "after",
+            "after=-1",
+            "after=1.5",
+            "after=+1",
+            "wait=x",
+            "wait=0.5",
+            "own=0",
+            "own",
+            "presence=",
+            "after=1&after=1",
+            "only=",
+            "only",
+            "skip=",
+            "only=%zz",
+            "only=%f",
+            "only=%ff",
+            "filename=a",
+            "After=1",
         ] {
             assert!(Params::parse(Some(bad), RECEIVE).is_err(), "{bad}");
         }
@@ -158,7 +192,8 @@ mod tests {
 
     #[test]
     fn types_are_wanted_by_their_starts_in_any_case() {
-        let query = "only=application/vnd.agentwire.voice.&only=Text%2F&skip=application/vnd.agentwire.voice.trace";
+        let query =
+            "only=application/vnd.agentwire.voice.&only=Text%2F&skip=application/vnd.agentwire.voice.trace";
         let filter = Params::parse(Some(query), RECEIVE).unwrap().filter;
         assert!(filter.wants("application/vnd.agentwire.voice.say") && filter.wants("text/plain"));
         assert!(!filter.wants("application/vnd.agentwire.voice.trace+json") && !filter.wants("image/png"));
@@ -169,9 +204,16 @@ mod tests {
 
     #[test]
     fn a_file_name_is_a_short_text_without_control_characters() {
-        let name = |query: &str| Params::parse(Some(query), &["filename"]).map(|params| params.filename.unwrap());
+        let name =
+            |query: &str| Params::parse(Some(query), &["filename"]).map(|params| params.filename.unwrap());
         assert_eq!(name("filename=a+b%2B%C3%A9.png").unwrap(), "a b+é.png");
-        for bad in ["filename=", "filename", "filename=%0a", "filename=%7f", &format!("filename={}", "a".repeat(257))] {
+        for bad in [
+            "filename=",
+            "filename",
+            "filename=%0a",
+            "filename=%7f",
+            &format!("filename={}", "a".repeat(257)),
+        ] {
             assert!(name(bad).is_err(), "{bad}");
         }
         assert_eq!(name(&format!("filename={}", "a".repeat(256))).unwrap().len(), 256);

@@ -1,13 +1,17 @@
 //! One session as this process sees it: who is in, how far each has read, which receives wait, and the last entries. It is folded
 //! from the records; only what waits, and since when nothing does, is this process's own (agentwire, *Presence*).
+//!
+//! Whether a participant is receiving changes in [`Room::wait`], `Inner::take` and `Inner::rest` alone: with several gateways, what
+//! each of them says of its own receives is to be heard and told there.
 
 use super::{
+    acknowledge::Acks,
     entry::{Line, Stands, presence_line},
     params::Filter,
 };
 use arena_schema::{
     LogTime,
-    id::{Partition, SessionId, SessionKey},
+    id::{Partition, ProducerId, SessionId, SessionKey},
 };
 use bytes::Bytes;
 use std::{
@@ -27,6 +31,8 @@ pub(super) struct Room {
     pub(super) key: SessionKey,
     pub(super) id: SessionId,
     pub(super) owned: bool,
+    /// The read positions that are on their way into the journal.
+    pub(super) acks: Acks,
     inner: Mutex<Inner>,
 }
 
@@ -39,8 +45,14 @@ struct Inner {
     recent_bytes: usize,
     waiting: BTreeMap<u64, Waiting>,
     tickets: u64,
-    /// When somebody last received, as far as the journal knows.
-    touched: LogTime,
+    /// When this process last told the journal that somebody received.
+    touched: Option<LogTime>,
+    /// As which gateway this process told the journal that a receive waits, where it does not wait no more.
+    told: Option<ProducerId>,
+    /// Whether the journal is to be told later.
+    owed: bool,
+    /// Whether somebody looks later whether none waits any more.
+    looked_at: bool,
     ended: bool,
 }
 
@@ -52,17 +64,40 @@ pub(super) struct Person {
     pub(super) is_in: bool,
     pub(super) read: u64,
     pub(super) account: Option<Arc<str>>,
+    /// Its account was told before its name was looked up: what is looked up with it is older.
+    vouched: bool,
+    /// Its name was taken back: its link is nobody's.
+    replaced: bool,
     /// When its last receive ended, or it joined.
     pub(super) since: LogTime,
     /// Its newest receive.
     newest: u64,
+    /// The one that ended last.
+    resting: u64,
     /// The one that waits.
     waiting: Option<u64>,
 }
 
 impl Person {
-    pub(super) fn new(name: Option<Arc<str>>, account: Option<Arc<str>>, is_in: bool, read: u64, since: LogTime) -> Self {
-        Self { name, is_in, read, account, since, newest: 0, waiting: None }
+    pub(super) fn new(
+        name: Option<Arc<str>>,
+        account: Option<Arc<str>>,
+        is_in: bool,
+        read: u64,
+        since: LogTime,
+    ) -> Self {
+        Self {
+            name,
+            is_in,
+            read,
+            account,
+            vouched: false,
+            replaced: false,
+            since,
+            newest: 0,
+            resting: 0,
+            waiting: None,
+        }
     }
 
     /// The place of one that is no participant any more.
@@ -79,6 +114,17 @@ impl Person {
 /// Where a participant of this number stands; the first has 1.
 fn index(participant: u32) -> usize {
     (participant as usize).saturating_sub(1)
+}
+
+/// Why a receive ends whose name was taken back.
+const TAKEN_BACK: &str = "the name was taken back by its account";
+
+/// Whether the journal is told that somebody received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touch {
+    No,
+    Now,
+    Later,
 }
 
 /// Whose receive it is.
@@ -153,7 +199,6 @@ impl Room {
         owned: bool,
         people: Vec<Person>,
         last: u64,
-        touched: LogTime,
     ) -> Self {
         let inner = Inner {
             people,
@@ -162,10 +207,13 @@ impl Room {
             recent_bytes: 0,
             waiting: BTreeMap::new(),
             tickets: 0,
-            touched,
+            touched: None,
+            told: None,
+            owed: false,
+            looked_at: false,
             ended: false,
         };
-        Self { partition, key, id, owned, inner: Mutex::new(inner) }
+        Self { partition, key, id, owned, acks: Acks::default(), inner: Mutex::new(inner) }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -183,7 +231,9 @@ impl Room {
         for (at, name, account) in names {
             if let Some(person) = inner.people.get_mut(index(at)).filter(|person| person.name.is_none()) {
                 person.name = Some(name);
-                person.account = account;
+                if !person.vouched {
+                    person.account = account;
+                }
             }
         }
     }
@@ -214,29 +264,81 @@ impl Room {
         self.inner().people.get(index(at))?.account.clone()
     }
 
-    /// The entries at hand behind this one; none where some of them are no more.
-    pub(super) fn recent(&self, after: u64) -> Option<Vec<Arc<Line>>> {
+    /// The entries at hand behind this one, and the number of the last; none where some of them are at hand no more.
+    pub(super) fn recent(&self, after: u64) -> Option<(Vec<Arc<Line>>, u64)> {
         let inner = self.inner();
         if after >= inner.last {
-            return Some(Vec::new());
+            return Some((Vec::new(), inner.last));
         }
         let first = inner.recent.front()?.n;
-        (first <= after + 1).then(|| inner.recent.iter().filter(|line| line.n > after).cloned().collect())
+        let behind = || inner.recent.iter().filter(|line| line.n > after).cloned().collect();
+        (first <= after + 1).then(|| (behind(), inner.last))
     }
 
-    /// Whether the journal is to be told that somebody receives, and when it was last.
-    pub(super) fn touch(&self, now: LogTime, every_us: u64) -> bool {
+    /// Whether the journal is to be told now that somebody received. Where a receive waits it knows; where it was told not long
+    /// ago it is to be told later.
+    pub(super) fn touch(&self, now: LogTime, every_us: u64) -> Touch {
         let mut inner = self.inner();
-        let due = now.us_since(inner.touched) >= every_us;
-        if due {
-            inner.touched = now;
+        if inner.told.is_some() {
+            return Touch::No;
         }
-        due
+        if inner.touched.is_none_or(|touched| now.us_since(touched) >= every_us) {
+            inner.touched = Some(now);
+            return Touch::Now;
+        }
+        if std::mem::replace(&mut inner.owed, true) { Touch::No } else { Touch::Later }
+    }
+
+    /// What was to be told later is told now, if it is still to be told.
+    pub(super) fn touch_owed(&self, now: LogTime) -> bool {
+        let mut inner = self.inner();
+        let owed = std::mem::take(&mut inner.owed) && inner.told.is_none();
+        if owed {
+            inner.touched = Some(now);
+        }
+        owed
+    }
+
+    /// Whether the journal is to be told that a receive waits at this gateway. From here on it counts as told.
+    pub(super) fn tell_waiting(&self, by: ProducerId) -> bool {
+        self.inner().told.replace(by) != Some(by)
+    }
+
+    /// Whether the journal takes it for waited in, though nobody waits here.
+    pub(super) fn is_told_in_vain(&self) -> bool {
+        let inner = self.inner();
+        inner.told.is_some() && !inner.is_received_in()
+    }
+
+    /// Whether the caller is the one who looks later whether none waits any more.
+    pub(super) fn looks_later(&self) -> bool {
+        !std::mem::replace(&mut self.inner().looked_at, true)
+    }
+
+    /// Whoever was to look looks now.
+    pub(super) fn looks_now(&self) {
+        self.inner().looked_at = false;
+    }
+
+    /// Whether the journal is to be told that no receive waits here any more. From here on it counts as told.
+    pub(super) fn tell_quiet(&self, now: LogTime) -> bool {
+        let mut inner = self.inner();
+        if inner.told.is_none() || inner.is_received_in() {
+            return false;
+        }
+        (inner.told, inner.touched) = (None, Some(now));
+        true
+    }
+
+    /// What was to be told did not come into the journal.
+    pub(super) fn was_not_told(&self) {
+        let mut inner = self.inner();
+        (inner.told, inner.touched) = (None, None);
     }
 
     /// Whether any participant's receive waits.
     pub(super) fn is_received_in(&self) -> bool {
-        self.inner().waiting.values().any(|waiting| waiting.who != Who::Reader)
+        self.inner().is_received_in()
     }
 
     /// A receive of a participant begins: one that waits is replaced.
@@ -263,11 +365,16 @@ impl Room {
         inner.presence(receiving)
     }
 
-    /// A receive that did not wait ends.
-    pub(super) fn depart(&self, who: Who, now: LogTime) {
+    /// A receive ends, however; one that was woken, or whose time was up, has ended already.
+    pub(super) fn depart(&self, ticket: Ticket, who: Who, now: LogTime) {
         let mut inner = self.inner();
-        if let Who::Participant(at) = who {
-            inner.rest(at, now);
+        if inner.take(ticket.0, now).is_none()
+            && let Who::Participant(at) = who
+            && let Some(person) = inner.people.get_mut(index(at))
+            && person.newest == ticket.0
+            && person.resting != ticket.0
+        {
+            inner.rest(at, ticket.0, now);
         }
         inner.wake_watchers(now);
     }
@@ -291,6 +398,9 @@ impl Room {
             let Some(person) = inner.people.get(index(at)) else { return Err(Some(Woken::Ended)) };
             if person.newest != ticket.0 {
                 return Err(Some(Woken::Replaced));
+            }
+            if person.replaced {
+                return Err(Some(Woken::Refused(TAKEN_BACK.into())));
             }
             if !person.is_in {
                 return Err(Some(Woken::Answer { upto: inner.last, presence: inner.presence(None) }));
@@ -344,16 +454,13 @@ impl Room {
         }
         inner.wake_watchers(now);
     }
-
-    /// Ends a participant's waiting receive with a refusal.
-    pub(super) fn refuse(&self, at: u32, why: &Arc<str>, now: LogTime) {
-        let mut inner = self.inner();
-        inner.end_of(at, now, || Woken::Refused(Arc::clone(why)));
-        inner.wake_watchers(now);
-    }
 }
 
 impl Inner {
+    fn is_received_in(&self) -> bool {
+        self.waiting.values().any(|waiting| waiting.who != Who::Reader)
+    }
+
     fn is_receiving(&self, at: u32) -> bool {
         self.people.get(index(at)).is_some_and(|person| person.waiting.is_some())
     }
@@ -362,15 +469,16 @@ impl Inner {
     fn take(&mut self, ticket: u64, now: LogTime) -> Option<Waiting> {
         let waiting = self.waiting.remove(&ticket)?;
         if let Who::Participant(at) = waiting.who {
-            self.rest(at, now);
+            self.rest(at, ticket, now);
         }
         Some(waiting)
     }
 
-    fn rest(&mut self, at: u32, now: LogTime) {
+    /// A participant's receive has ended.
+    fn rest(&mut self, at: u32, ticket: u64, now: LogTime) {
         if let Some(person) = self.people.get_mut(index(at)) {
-            person.since = now;
-            person.waiting = None;
+            (person.since, person.resting) = (now, ticket);
+            person.waiting = person.waiting.filter(|waiting| *waiting != ticket);
         }
     }
 
@@ -396,7 +504,9 @@ impl Inner {
 
     fn missed(&self, who: Who, wants: &Wants) -> bool {
         match self.recent.front() {
-            Some(first) if first.n <= wants.after + 1 => self.recent.iter().any(|line| wants.takes(who, line)),
+            Some(first) if first.n <= wants.after + 1 => {
+                self.recent.iter().any(|line| wants.takes(who, line))
+            }
             // They are not at hand.
             _ => true,
         }
@@ -405,7 +515,9 @@ impl Inner {
     fn keep(&mut self, line: &Arc<Line>) {
         self.recent_bytes += line.json.len();
         self.recent.push_back(Arc::clone(line));
-        while self.recent.len() > RECENT_MAX || (self.recent_bytes > RECENT_BYTES_MAX && self.recent.len() > 1) {
+        while self.recent.len() > RECENT_MAX
+            || (self.recent_bytes > RECENT_BYTES_MAX && self.recent.len() > 1)
+        {
             let Some(gone) = self.recent.pop_front() else { break };
             self.recent_bytes -= gone.json.len();
         }
@@ -413,12 +525,6 @@ impl Inner {
 
     fn take_in(&mut self, operation: Operation, now: LogTime) {
         let Operation { lines, joined, moved, replaced, last, accounts, ends } = operation;
-        for (at, person) in joined {
-            if self.people.len() <= index(at) {
-                self.people.resize_with(index(at) + 1, Person::absent);
-            }
-            self.people[index(at)] = person;
-        }
         let mut leaving = Vec::new();
         for (at, is_in) in moved {
             if let Some(person) = self.people.get_mut(index(at)) {
@@ -430,24 +536,37 @@ impl Inner {
                 }
             }
         }
+        if self.people.iter().all(|person| !person.is_in) {
+            // With the last one out the journal forgets who waited where, also where another takes the name over.
+            self.told = None;
+        }
+        for (at, person) in joined {
+            if self.people.len() <= index(at) {
+                self.people.resize_with(index(at) + 1, Person::absent);
+            }
+            self.people[index(at)] = person;
+        }
         for (at, account) in accounts {
             if let Some(person) = self.people.get_mut(index(at)) {
-                person.account = account;
+                (person.account, person.vouched) = (account, true);
             }
         }
-        for line in &lines {
-            self.last = line.n;
-            self.keep(line);
-        }
         if let Some(last) = last {
-            self.last = last;
+            // Some are not at hand, so none behind them are.
+            self.last = lines.last().map_or(last, |line| line.n.max(last));
             (self.recent_bytes, self.recent) = (0, VecDeque::new());
+        } else {
+            for line in &lines {
+                self.last = line.n;
+                self.keep(line);
+            }
         }
         self.ended |= ends;
-
-        let refusal: Arc<str> = "the name was taken back by its account".into();
         for at in replaced {
-            self.end_of(at, now, || Woken::Refused(Arc::clone(&refusal)));
+            if let Some(person) = self.people.get_mut(index(at)) {
+                (person.is_in, person.replaced) = (false, true);
+            }
+            self.end_of(at, now, || Woken::Refused(TAKEN_BACK.into()));
         }
         if self.waiting.is_empty() {
             return;
