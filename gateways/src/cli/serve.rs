@@ -194,7 +194,7 @@ fn greet(arena: &Arena, bound: SocketAddr) {
     }
     eprintln!("  arena agent register --server {url} --name me --endpoint URL");
     eprintln!("  curl -X POST -H 'authorization: Bearer API_KEY' {url}/practice");
-    let mut off = vec!["ludux/1, evalduel-agent-v0, agentwire and DealArena (not in this build)".to_owned()];
+    let mut off = vec!["ludux/1, evalduel-agent-v0 and DealArena (not in this build)".to_owned()];
     match settings.registration {
         Registration::Open => {}
         Registration::Invite => off.push("registration without an invitation".to_owned()),
