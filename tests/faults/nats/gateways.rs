@@ -121,7 +121,12 @@ async fn converse(mut stream: TcpStream, memory: Arc<Mutex<Memory>>, think: [Dur
         }
         let legal = body["legal"].as_array().unwrap();
         let mv = &legal[(key.2 as usize * 7 + key.1.len()) % legal.len()];
-        let answer = json!({"move": mv, "nonce": body["nonce"]}).to_string();
+        // Every third says why, so that texts of agents ride beside the records too.
+        let mut answer = json!({"move": mv, "nonce": body["nonce"]});
+        if key.2 % 3 == 0 {
+            answer["reason"] = json!(format!("it is move {}", key.2));
+        }
+        let answer = answer.to_string();
         let reply = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
         if stream.write_all(reply.as_bytes()).await.is_err() {
             return;
