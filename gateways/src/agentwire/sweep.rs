@@ -33,13 +33,13 @@ impl Relay {
                 }
             }
             Ok(Err(why)) => {
-                tracing::warn!(%why, "what is left of sessions that ended could not be looked for")
+                tracing::warn!(%why, "what is left of sessions that ended could not be looked for");
             }
             Err(why) => tracing::warn!(%why, "the sweep failed"),
         }
         let lives = |owner: &TextOwner| match owner {
             TextOwner::Session(id) => self.may_live(*id),
-            _ => true,
+            TextOwner::Agent(_) => true,
         };
         // One that nothing names in a session that lives goes with it.
         let swept = self.payloads.sweep(lives, |_, _| true, ON_ITS_WAY).await;
