@@ -139,7 +139,11 @@ impl Relay {
                 Err(refusal)
             }
             Said::Nothing if room.owned => Err(unanswered()),
-            Said::Nothing => Ok(Admitted { about: None, asked: true }),
+            Said::Nothing => {
+                // It goes on as it was, and is not held up by each of its requests.
+                self.yeses.keep(whom, hash, None);
+                Ok(Admitted { about: None, asked: true })
+            }
         }
     }
 
