@@ -9,6 +9,7 @@ mod leader;
 mod partitions;
 mod reads;
 mod servers;
+mod sessions;
 mod starting;
 
 use crate::records::{self, Reduced};

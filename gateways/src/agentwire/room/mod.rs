@@ -52,6 +52,10 @@ struct Inner {
     recent: VecDeque<Arc<Line>>,
     recent_bytes: usize,
     waiting: BTreeMap<u64, Waiting>,
+    /// How many of them watch the presence.
+    watching: usize,
+    /// Whether every name is known.
+    named: bool,
     tickets: u64,
     /// What the journal was told of the receives.
     told: Told,
@@ -195,11 +199,13 @@ impl Room {
         last: u64,
     ) -> Self {
         let inner = Inner {
+            named: people.iter().all(|person| person.name.is_some()),
             people,
             last,
             recent: VecDeque::new(),
             recent_bytes: 0,
             waiting: BTreeMap::new(),
+            watching: 0,
             tickets: 0,
             told: Told::default(),
             ended: false,
@@ -213,7 +219,7 @@ impl Room {
 
     /// Whether every name is known.
     pub(in crate::agentwire) fn is_named(&self) -> bool {
-        self.inner().people.iter().all(|person| person.name.is_some())
+        self.inner().named
     }
 
     /// The names and accounts that were looked up, by the participants' numbers.
@@ -230,6 +236,7 @@ impl Room {
                 }
             }
         }
+        inner.named = inner.people.iter().all(|person| person.name.is_some());
     }
 
     /// The number of the last entry.
@@ -343,16 +350,20 @@ impl Room {
             return Err(None);
         }
         let (wake, woken) = oneshot::channel();
+        let watches = wants.presence;
         inner.waiting.insert(ticket.0, Waiting { who, wants, saw: 0, wake });
         if let Who::Participant(at) = who
             && let Some(person) = inner.people.get_mut(index(at))
         {
             person.waiting = Some(ticket.0);
         }
-        // As it is now that it waits.
-        let saw = inner.signature();
-        if let Some(waiting) = inner.waiting.get_mut(&ticket.0) {
-            waiting.saw = saw;
+        if watches {
+            inner.watching += 1;
+            // As it is now that it waits.
+            let saw = inner.signature();
+            if let Some(waiting) = inner.waiting.get_mut(&ticket.0) {
+                waiting.saw = saw;
+            }
         }
         inner.wake_watchers(now);
         Ok(woken)
@@ -401,6 +412,7 @@ impl Inner {
     /// Takes a receive out of those that wait.
     fn take(&mut self, ticket: u64, now: LogTime) -> Option<Waiting> {
         let waiting = self.waiting.remove(&ticket)?;
+        self.watching -= usize::from(waiting.wants.presence);
         if let Who::Participant(at) = waiting.who {
             self.rest(at, ticket, now);
         }
@@ -504,7 +516,7 @@ impl Inner {
         if self.waiting.is_empty() {
             return;
         }
-        let signature = self.signature();
+        let signature = if self.watching > 0 { self.signature() } else { 0 };
         let wakes = |waiting: &Waiting| {
             ends || lines.iter().any(|line| waiting.wants.takes(waiting.who, line))
                 || matches!(waiting.who, Who::Participant(at) if leaving.contains(&at))
@@ -538,7 +550,7 @@ impl Inner {
     /// Answers those who wait for a change of the presence, where it has changed. Whether they themselves are receiving doesn't
     /// count, so that their end wakes nobody else.
     fn wake_watchers(&mut self, now: LogTime) {
-        if !self.waiting.values().any(|waiting| waiting.wants.presence) {
+        if self.watching == 0 {
             return;
         }
         let signature = self.signature();
