@@ -124,11 +124,17 @@ pub(super) struct Access {
 struct JoinQuestion<'a> {
     session: &'a str,
     name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<Option<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grant: Option<&'a str>,
+    #[serde(flatten)]
+    by: By<'a>,
     owned: bool,
+}
+
+/// What somebody is asked about by: a token, null where it has none, or a grant.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum By<'a> {
+    Token(Option<&'a str>),
+    Grant(&'a str),
 }
 
 #[derive(Serialize)]
@@ -146,12 +152,12 @@ impl Access {
 
     /// Whether a participant may be in.
     pub(super) async fn join(&self, session: &str, name: &str, by: &Credential, owned: bool) -> Said {
-        let (token, grant) = match by {
-            Credential::None => (Some(None), None),
-            Credential::Token(token) => (Some(Some(token.as_str())), None),
-            Credential::Grant(grant) => (None, Some(grant.as_str())),
+        let by = match by {
+            Credential::None => By::Token(None),
+            Credential::Token(token) => By::Token(Some(token)),
+            Credential::Grant(grant) => By::Grant(grant),
         };
-        self.ask("/join", &JoinQuestion { session, name, token, grant, owned }).await
+        self.ask("/join", &JoinQuestion { session, name, by, owned }).await
     }
 
     /// Whether somebody may read.

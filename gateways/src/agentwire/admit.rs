@@ -56,10 +56,11 @@ impl Yeses {
     }
 
     /// What a yes that still holds said about the session; it holds for whoever presents nothing, or the same again.
-    fn get(&self, whom: Whom, presented: Option<SecretHash>) -> Option<Option<About>> {
+    fn get(&self, whom: Whom, presented: Option<SecretHash>) -> Option<Admitted> {
         let kept = self.kept();
         let yes = kept.get(&whom).filter(|yes| yes.until > Instant::now())?;
-        (presented.is_none() || presented == yes.presented).then(|| yes.about.clone())
+        let holds = presented.is_none() || presented == yes.presented;
+        holds.then(|| Admitted { about: yes.about.clone(), asked: true })
     }
 
     pub(super) fn keep(&self, whom: Whom, presented: Option<SecretHash>, about: Option<About>) {
@@ -108,8 +109,8 @@ impl Relay {
             return if room.owned { Err(unanswered()) } else { Ok(Admitted::default()) };
         };
         let (whom, hash) = (Whom::Participant(room.id, number), presented.map(Token::hash));
-        if let Some(about) = self.yeses.get(whom, hash) {
-            return Ok(Admitted { about, asked: true });
+        if let Some(admitted) = self.yeses.get(whom, hash) {
+            return Ok(admitted);
         }
         let by = match presented {
             Some(token) => Credential::presented(token),
@@ -138,7 +139,11 @@ impl Relay {
                 Err(refusal)
             }
             Said::Nothing if room.owned => Err(unanswered()),
-            Said::Nothing => Ok(Admitted { about: None, asked: true }),
+            Said::Nothing => {
+                // It goes on as it was, and is not held up by each of its requests.
+                self.yeses.keep(whom, hash, None);
+                Ok(Admitted { about: None, asked: true })
+            }
         }
     }
 
@@ -157,8 +162,8 @@ impl Relay {
         };
         let hash = token.map(Token::hash);
         let whom = Whom::Reader(room.id, hash);
-        if self.yeses.get(whom, hash).is_some() {
-            return Ok(Admitted { about: None, asked: true });
+        if let Some(admitted) = self.yeses.get(whom, hash) {
+            return Ok(admitted);
         }
         match access.read(&found.address, token, room.owned).await {
             Said::Yes(_) => self.yeses.keep(whom, hash, None),

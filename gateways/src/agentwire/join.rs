@@ -86,7 +86,7 @@ impl Relay {
             match event {
                 Event::SessionJoined(event) => joined = Some((event.n, event.participant)),
                 Event::ParticipantReplaced(event) => {
-                    self.yeses.forget(Whom::Participant(id, event.participant))
+                    self.yeses.forget(Whom::Participant(id, event.participant));
                 }
                 _ => {}
             }

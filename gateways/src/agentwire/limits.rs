@@ -58,7 +58,7 @@ fn whole(address: IpAddr) -> IpAddr {
         IpAddr::V6(address) => {
             IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> IPV6_CLIENT_BITS << IPV6_CLIENT_BITS))
         }
-        address => address,
+        address @ IpAddr::V4(_) => address,
     }
 }
 

@@ -146,7 +146,7 @@ impl Relay {
             tokio::spawn(relay.clone().keep_promises(promised)),
             tokio::spawn(relay.clone().tell_again()),
             tokio::spawn(relay.clone().do_duties(owed)),
-            tokio::spawn(relay.clone().sweep()),
+            tokio::spawn(relay.clone().sweep_daily()),
         ];
         (relay, tasks)
     }

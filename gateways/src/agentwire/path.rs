@@ -52,13 +52,14 @@ impl<'a> Operation<'a> {
             ("POST", ["s", address, "join"]) => Self::Join { address },
             ("GET", ["s", address, "log"]) => Self::Read { address },
             ("GET", ["s", address, "log", n]) => Self::FetchRead { address, n },
-            // Those on the session's own link stand where a secret would.
-            (_, ["s", _, "join" | "log", ..]) => return Err(Failure::absent("operation")),
+            // They stand where a secret would, or a number.
+            (_, ["s", _, "join" | "log", ..]) | ("GET", ["s", _, _, "join" | "leave"]) => {
+                return Err(Failure::absent("operation"));
+            }
             ("POST", ["s", address, secret, "join"]) => Self::Rejoin { address, secret },
             ("POST", ["s", address, secret, "leave"]) => Self::Leave { address, secret },
             ("POST", ["s", address, secret]) => Self::Send { address, secret },
             ("GET", ["s", address, secret]) => Self::Receive { address, secret },
-            ("GET", ["s", _, _, "join" | "leave"]) => return Err(Failure::absent("operation")),
             ("GET", ["s", address, secret, n]) => Self::Fetch { address, secret, n },
             _ => return Err(Failure::absent("operation")),
         };

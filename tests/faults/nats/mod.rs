@@ -10,6 +10,7 @@ mod leader;
 mod partitions;
 mod reads;
 mod servers;
+mod sessions;
 mod snapshots;
 mod space;
 mod starting;

@@ -7,8 +7,8 @@ use crate::{
     texts::TextOwner,
 };
 use arena_schema::{
-    Hash,
-    command::registry::RegisterAgent,
+    Hash, SecretHash,
+    command::{registry::RegisterAgent, sessions::CreateSession},
     id::{RecordNumber, SessionId},
     record::{EncodedRecord, HEADER_BYTES, RecordView, TRAILER_BYTES},
 };
@@ -160,8 +160,14 @@ fn a_text_of_a_session_that_no_record_opened_is_named() {
     let (reference, mut sealed) = sealed_text(agent_id(0), 12, &mut dice);
     let mut writer = Writer::new();
     let mut records: Vec<_> = writer.begin().into_iter().map(|record| (record, Vec::new())).collect();
+    let opened = SessionId(agent_id(1).0);
+    let opens = CreateSession { id: opened, address: SecretHash([1; 32]), owned: false };
+    records.push((writer.record(vec![opens.into()]), Vec::new()));
     let registered = RegisterAgent { name: Some(reference), ..register(0) };
     records.push((writer.record(vec![registered.into()]), vec![sealed.clone()]));
+    audit_rows(&rows_of(&records)).unwrap();
+    sealed.owner = TextOwner::Session(opened);
+    records.last_mut().unwrap().1 = vec![sealed.clone()];
     audit_rows(&rows_of(&records)).unwrap();
     sealed.owner = TextOwner::Session(SessionId(agent_id(0).0));
     records.last_mut().unwrap().1 = vec![sealed];

@@ -4,6 +4,13 @@
 //! Whether a participant is receiving changes in [`Room::wait`], `Inner::take` and `Inner::rest` alone: with several gateways, what
 //! each of them says of its own receives is to be heard and told there.
 
+mod told;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use told::Touch;
+
 use super::{
     acknowledge::Acks,
     entry::{Line, Stands, presence_line},
@@ -11,7 +18,7 @@ use super::{
 };
 use arena_schema::{
     LogTime,
-    id::{Partition, ProducerId, SessionId, SessionKey},
+    id::{Partition, SessionId, SessionKey},
 };
 use bytes::Bytes;
 use std::{
@@ -20,19 +27,20 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::oneshot;
+use told::Told;
 
 /// How many entries are kept at hand, and of how many bytes together.
 const RECENT_MAX: usize = 256;
 const RECENT_BYTES_MAX: usize = 256 * 1024;
 
 /// A session.
-pub(super) struct Room {
-    pub(super) partition: Partition,
-    pub(super) key: SessionKey,
-    pub(super) id: SessionId,
-    pub(super) owned: bool,
+pub(in crate::agentwire) struct Room {
+    pub(in crate::agentwire) partition: Partition,
+    pub(in crate::agentwire) key: SessionKey,
+    pub(in crate::agentwire) id: SessionId,
+    pub(in crate::agentwire) owned: bool,
     /// The read positions that are on their way into the journal.
-    pub(super) acks: Acks,
+    pub(in crate::agentwire) acks: Acks,
     inner: Mutex<Inner>,
 }
 
@@ -44,32 +52,30 @@ struct Inner {
     recent: VecDeque<Arc<Line>>,
     recent_bytes: usize,
     waiting: BTreeMap<u64, Waiting>,
+    /// How many of them watch the presence.
+    watching: usize,
+    /// Whether every name is known.
+    named: bool,
     tickets: u64,
-    /// When this process last told the journal that somebody received.
-    touched: Option<LogTime>,
-    /// As which gateway this process told the journal that a receive waits, where it does not wait no more.
-    told: Option<ProducerId>,
-    /// Whether the journal is to be told later.
-    owed: bool,
-    /// Whether somebody looks later whether none waits any more.
-    looked_at: bool,
+    /// What the journal was told of the receives.
+    told: Told,
     ended: bool,
 }
 
 /// A participant.
 #[derive(Debug, Clone)]
-pub(super) struct Person {
+pub(in crate::agentwire) struct Person {
     /// Its name in clear; none until somebody asks for the session.
-    pub(super) name: Option<Arc<str>>,
-    pub(super) is_in: bool,
-    pub(super) read: u64,
-    pub(super) account: Option<Arc<str>>,
+    pub(in crate::agentwire) name: Option<Arc<str>>,
+    pub(in crate::agentwire) is_in: bool,
+    pub(in crate::agentwire) read: u64,
+    pub(in crate::agentwire) account: Option<Arc<str>>,
     /// Its account was told before its name was looked up: what is looked up with it is older.
     vouched: bool,
     /// Its name was taken back: its link is nobody's.
     replaced: bool,
     /// When its last receive ended, or it joined.
-    pub(super) since: LogTime,
+    pub(in crate::agentwire) since: LogTime,
     /// Its newest receive.
     newest: u64,
     /// The one that ended last.
@@ -79,7 +85,7 @@ pub(super) struct Person {
 }
 
 impl Person {
-    pub(super) fn new(
+    pub(in crate::agentwire) fn new(
         name: Option<Arc<str>>,
         account: Option<Arc<str>>,
         is_in: bool,
@@ -101,7 +107,7 @@ impl Person {
     }
 
     /// The place of one that is no participant any more.
-    pub(super) fn absent() -> Self {
+    pub(in crate::agentwire) fn absent() -> Self {
         Self::new(Some("".into()), None, false, 0, LogTime(0))
     }
 
@@ -119,17 +125,9 @@ fn index(participant: u32) -> usize {
 /// Why a receive ends whose name was taken back.
 const TAKEN_BACK: &str = "the name was taken back by its account";
 
-/// Whether the journal is told that somebody received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touch {
-    No,
-    Now,
-    Later,
-}
-
 /// Whose receive it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Who {
+pub(in crate::agentwire) enum Who {
     /// A participant's, by its number in the session.
     Participant(u32),
     /// Of one who reads without joining.
@@ -138,15 +136,15 @@ pub(super) enum Who {
 
 /// What a receive waits for.
 #[derive(Debug, Clone)]
-pub(super) struct Wants {
-    pub(super) after: u64,
-    pub(super) own: bool,
-    pub(super) presence: bool,
-    pub(super) filter: Filter,
+pub(in crate::agentwire) struct Wants {
+    pub(in crate::agentwire) after: u64,
+    pub(in crate::agentwire) own: bool,
+    pub(in crate::agentwire) presence: bool,
+    pub(in crate::agentwire) filter: Filter,
 }
 
 impl Wants {
-    pub(super) fn takes(&self, who: Who, line: &Line) -> bool {
+    pub(in crate::agentwire) fn takes(&self, who: Who, line: &Line) -> bool {
         let own = who == Who::Participant(line.who);
         line.n > self.after && (self.own || !own) && self.filter.wants(&line.kind)
     }
@@ -162,7 +160,7 @@ struct Waiting {
 
 /// Why a receive that waited ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Woken {
+pub(in crate::agentwire) enum Woken {
     /// With the entries up to this one that it wants, if any, and this presence.
     Answer { upto: u64, presence: Bytes },
     /// A newer one of the same participant came.
@@ -175,42 +173,41 @@ pub(super) enum Woken {
 
 /// A receive that is under way; once its number is known it may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ticket(u64);
+pub(in crate::agentwire) struct Ticket(u64);
 
 /// What one operation did to a session, besides moving read positions.
 #[derive(Debug, Default)]
-pub(super) struct Operation {
-    pub(super) lines: Vec<Arc<Line>>,
+pub(in crate::agentwire) struct Operation {
+    pub(in crate::agentwire) lines: Vec<Arc<Line>>,
     /// Who joined for the first time.
-    pub(super) joined: Vec<(u32, Person)>,
+    pub(in crate::agentwire) joined: Vec<(u32, Person)>,
     /// Who came back or left.
-    pub(super) moved: Vec<(u32, bool)>,
+    pub(in crate::agentwire) moved: Vec<(u32, bool)>,
     /// Whose link is no participant's any more.
-    pub(super) replaced: Vec<u32>,
+    pub(in crate::agentwire) replaced: Vec<u32>,
     /// The number of the last entry, where the lines are not made since nobody looks.
-    pub(super) last: Option<u64>,
-    pub(super) accounts: Vec<(u32, Option<Arc<str>>)>,
-    pub(super) ends: bool,
+    pub(in crate::agentwire) last: Option<u64>,
+    pub(in crate::agentwire) accounts: Vec<(u32, Option<Arc<str>>)>,
+    pub(in crate::agentwire) ends: bool,
 }
 
 impl Room {
-    pub(super) fn new(
+    pub(in crate::agentwire) fn new(
         (partition, key, id): (Partition, SessionKey, SessionId),
         owned: bool,
         people: Vec<Person>,
         last: u64,
     ) -> Self {
         let inner = Inner {
+            named: people.iter().all(|person| person.name.is_some()),
             people,
             last,
             recent: VecDeque::new(),
             recent_bytes: 0,
             waiting: BTreeMap::new(),
+            watching: 0,
             tickets: 0,
-            touched: None,
-            told: None,
-            owed: false,
-            looked_at: false,
+            told: Told::default(),
             ended: false,
         };
         Self { partition, key, id, owned, acks: Acks::default(), inner: Mutex::new(inner) }
@@ -221,12 +218,15 @@ impl Room {
     }
 
     /// Whether every name is known.
-    pub(super) fn is_named(&self) -> bool {
-        self.inner().people.iter().all(|person| person.name.is_some())
+    pub(in crate::agentwire) fn is_named(&self) -> bool {
+        self.inner().named
     }
 
     /// The names and accounts that were looked up, by the participants' numbers.
-    pub(super) fn set_names(&self, names: impl IntoIterator<Item = (u32, Arc<str>, Option<Arc<str>>)>) {
+    pub(in crate::agentwire) fn set_names(
+        &self,
+        names: impl IntoIterator<Item = (u32, Arc<str>, Option<Arc<str>>)>,
+    ) {
         let mut inner = self.inner();
         for (at, name, account) in names {
             if let Some(person) = inner.people.get_mut(index(at)).filter(|person| person.name.is_none()) {
@@ -236,36 +236,37 @@ impl Room {
                 }
             }
         }
+        inner.named = inner.people.iter().all(|person| person.name.is_some());
     }
 
     /// The number of the last entry.
-    pub(super) fn last(&self) -> u64 {
+    pub(in crate::agentwire) fn last(&self) -> u64 {
         self.inner().last
     }
 
     /// A participant's read position.
-    pub(super) fn read_of(&self, at: u32) -> u64 {
+    pub(in crate::agentwire) fn read_of(&self, at: u32) -> u64 {
         self.inner().people.get(index(at)).map_or(0, |person| person.read)
     }
 
     /// Since when a participant has not been receiving; none while it is.
-    pub(super) fn silent_since(&self, at: u32) -> Option<LogTime> {
+    pub(in crate::agentwire) fn silent_since(&self, at: u32) -> Option<LogTime> {
         let inner = self.inner();
         if inner.is_receiving(at) { None } else { inner.people.get(index(at)).map(|person| person.since) }
     }
 
     /// A participant's name.
-    pub(super) fn name_of(&self, at: u32) -> Option<Arc<str>> {
+    pub(in crate::agentwire) fn name_of(&self, at: u32) -> Option<Arc<str>> {
         self.inner().people.get(index(at))?.name.clone()
     }
 
     /// The account that a participant is vouched for by.
-    pub(super) fn account_of(&self, at: u32) -> Option<Arc<str>> {
+    pub(in crate::agentwire) fn account_of(&self, at: u32) -> Option<Arc<str>> {
         self.inner().people.get(index(at))?.account.clone()
     }
 
     /// The entries at hand behind this one, and the number of the last; none where some of them are at hand no more.
-    pub(super) fn recent(&self, after: u64) -> Option<(Vec<Arc<Line>>, u64)> {
+    pub(in crate::agentwire) fn recent(&self, after: u64) -> Option<(Vec<Arc<Line>>, u64)> {
         let inner = self.inner();
         if after >= inner.last {
             return Some((Vec::new(), inner.last));
@@ -275,74 +276,13 @@ impl Room {
         (first <= after + 1).then(|| (behind(), inner.last))
     }
 
-    /// Whether the journal is to be told now that somebody received. Where a receive waits it knows; where it was told not long
-    /// ago it is to be told later.
-    pub(super) fn touch(&self, now: LogTime, every_us: u64) -> Touch {
-        let mut inner = self.inner();
-        if inner.told.is_some() {
-            return Touch::No;
-        }
-        if inner.touched.is_none_or(|touched| now.us_since(touched) >= every_us) {
-            inner.touched = Some(now);
-            return Touch::Now;
-        }
-        if std::mem::replace(&mut inner.owed, true) { Touch::No } else { Touch::Later }
-    }
-
-    /// What was to be told later is told now, if it is still to be told.
-    pub(super) fn touch_owed(&self, now: LogTime) -> bool {
-        let mut inner = self.inner();
-        let owed = std::mem::take(&mut inner.owed) && inner.told.is_none();
-        if owed {
-            inner.touched = Some(now);
-        }
-        owed
-    }
-
-    /// Whether the journal is to be told that a receive waits at this gateway. From here on it counts as told.
-    pub(super) fn tell_waiting(&self, by: ProducerId) -> bool {
-        self.inner().told.replace(by) != Some(by)
-    }
-
-    /// Whether the journal takes it for waited in, though nobody waits here.
-    pub(super) fn is_told_in_vain(&self) -> bool {
-        let inner = self.inner();
-        inner.told.is_some() && !inner.is_received_in()
-    }
-
-    /// Whether the caller is the one who looks later whether none waits any more.
-    pub(super) fn looks_later(&self) -> bool {
-        !std::mem::replace(&mut self.inner().looked_at, true)
-    }
-
-    /// Whoever was to look looks now.
-    pub(super) fn looks_now(&self) {
-        self.inner().looked_at = false;
-    }
-
-    /// Whether the journal is to be told that no receive waits here any more. From here on it counts as told.
-    pub(super) fn tell_quiet(&self, now: LogTime) -> bool {
-        let mut inner = self.inner();
-        if inner.told.is_none() || inner.is_received_in() {
-            return false;
-        }
-        (inner.told, inner.touched) = (None, Some(now));
-        true
-    }
-
-    /// What was to be told did not come into the journal.
-    pub(super) fn was_not_told(&self) {
-        let mut inner = self.inner();
-        (inner.told, inner.touched) = (None, None);
-    }
-
     /// Whether any participant's receive waits.
-    pub(super) fn is_received_in(&self) -> bool {
+    pub(in crate::agentwire) fn is_received_in(&self) -> bool {
         self.inner().is_received_in()
     }
 
     /// A receive of a participant begins: one that waits is replaced.
-    pub(super) fn arrive(&self, who: Who, now: LogTime) -> Ticket {
+    pub(in crate::agentwire) fn arrive(&self, who: Who, now: LogTime) -> Ticket {
         let mut inner = self.inner();
         inner.tickets += 1;
         let ticket = inner.tickets;
@@ -356,7 +296,7 @@ impl Room {
     }
 
     /// The presence for a receive that returns at once: before it ends (CHOICES-agentwire 5).
-    pub(super) fn presence_for(&self, who: Who) -> Bytes {
+    pub(in crate::agentwire) fn presence_for(&self, who: Who) -> Bytes {
         let inner = self.inner();
         let receiving = match who {
             Who::Participant(at) => Some(at),
@@ -366,7 +306,7 @@ impl Room {
     }
 
     /// A receive ends, however; one that was woken, or whose time was up, has ended already.
-    pub(super) fn depart(&self, ticket: Ticket, who: Who, now: LogTime) {
+    pub(in crate::agentwire) fn depart(&self, ticket: Ticket, who: Who, now: LogTime) {
         let mut inner = self.inner();
         if inner.take(ticket.0, now).is_none()
             && let Who::Participant(at) = who
@@ -383,7 +323,7 @@ impl Room {
     ///
     /// # Errors
     /// How it ends instead: replaced, or the session is over. None: it has to look again first.
-    pub(super) fn wait(
+    pub(in crate::agentwire) fn wait(
         &self,
         ticket: Ticket,
         who: Who,
@@ -410,16 +350,20 @@ impl Room {
             return Err(None);
         }
         let (wake, woken) = oneshot::channel();
+        let watches = wants.presence;
         inner.waiting.insert(ticket.0, Waiting { who, wants, saw: 0, wake });
         if let Who::Participant(at) = who
             && let Some(person) = inner.people.get_mut(index(at))
         {
             person.waiting = Some(ticket.0);
         }
-        // As it is now that it waits.
-        let saw = inner.signature();
-        if let Some(waiting) = inner.waiting.get_mut(&ticket.0) {
-            waiting.saw = saw;
+        if watches {
+            inner.watching += 1;
+            // As it is now that it waits.
+            let saw = inner.signature();
+            if let Some(waiting) = inner.waiting.get_mut(&ticket.0) {
+                waiting.saw = saw;
+            }
         }
         inner.wake_watchers(now);
         Ok(woken)
@@ -427,7 +371,7 @@ impl Room {
 
     /// A receive that waited ends by itself: its client is gone, or its time is up. Gives the presence before it ended and the
     /// last entry; none where it was woken meanwhile.
-    pub(super) fn stop_waiting(&self, ticket: Ticket, now: LogTime) -> Option<(u64, Bytes)> {
+    pub(in crate::agentwire) fn stop_waiting(&self, ticket: Ticket, now: LogTime) -> Option<(u64, Bytes)> {
         let mut inner = self.inner();
         if !inner.waiting.contains_key(&ticket.0) {
             return None;
@@ -440,12 +384,12 @@ impl Room {
 
     /// Takes in what an operation did and answers the receives that it wakes, all with the same presence: the one from before any
     /// of them ended.
-    pub(super) fn take_in(&self, operation: Operation, now: LogTime) {
+    pub(in crate::agentwire) fn take_in(&self, operation: Operation, now: LogTime) {
         self.inner().take_in(operation, now);
     }
 
     /// Read positions moved.
-    pub(super) fn move_reads(&self, reads: impl IntoIterator<Item = (u32, u64)>, now: LogTime) {
+    pub(in crate::agentwire) fn move_reads(&self, reads: impl IntoIterator<Item = (u32, u64)>, now: LogTime) {
         let mut inner = self.inner();
         for (at, read) in reads {
             if let Some(person) = inner.people.get_mut(index(at)) {
@@ -468,6 +412,7 @@ impl Inner {
     /// Takes a receive out of those that wait.
     fn take(&mut self, ticket: u64, now: LogTime) -> Option<Waiting> {
         let waiting = self.waiting.remove(&ticket)?;
+        self.watching -= usize::from(waiting.wants.presence);
         if let Who::Participant(at) = waiting.who {
             self.rest(at, ticket, now);
         }
@@ -538,7 +483,7 @@ impl Inner {
         }
         if self.people.iter().all(|person| !person.is_in) {
             // With the last one out the journal forgets who waited where, also where another takes the name over.
-            self.told = None;
+            self.told.forget();
         }
         for (at, person) in joined {
             if self.people.len() <= index(at) {
@@ -571,7 +516,7 @@ impl Inner {
         if self.waiting.is_empty() {
             return;
         }
-        let signature = self.signature();
+        let signature = if self.watching > 0 { self.signature() } else { 0 };
         let wakes = |waiting: &Waiting| {
             ends || lines.iter().any(|line| waiting.wants.takes(waiting.who, line))
                 || matches!(waiting.who, Who::Participant(at) if leaving.contains(&at))
@@ -605,7 +550,7 @@ impl Inner {
     /// Answers those who wait for a change of the presence, where it has changed. Whether they themselves are receiving doesn't
     /// count, so that their end wakes nobody else.
     fn wake_watchers(&mut self, now: LogTime) {
-        if !self.waiting.values().any(|waiting| waiting.wants.presence) {
+        if self.watching == 0 {
             return;
         }
         let signature = self.signature();
