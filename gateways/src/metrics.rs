@@ -145,14 +145,18 @@ impl PartVitals {
     }
 }
 
+/// How much memory this process has in use, where the system shows it.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1_024)
+}
+
 /// What the system shows of this process; nothing where it does not.
 fn put_process(page: &mut Page) {
-    let resident = fs::read_to_string("/proc/self/status").ok().and_then(|status| {
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    if let Some(kibibytes) = resident {
-        page.gauge("process_resident_memory_bytes", "Memory in use.", &[], kibibytes * 1_024);
+    if let Some(resident) = resident_bytes() {
+        page.gauge("process_resident_memory_bytes", "Memory in use.", &[], resident);
     }
     if let Ok(open) = fs::read_dir("/proc/self/fd") {
         page.gauge("process_open_fds", "Open files and connections.", &[], count(open.count()));

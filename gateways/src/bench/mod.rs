@@ -2,6 +2,7 @@
 //! `arena bench` and `cargo bench` run the same functions. What belongs here: the measuring. What never does: a second way to do
 //! what is measured.
 
+mod agentwire;
 mod engine;
 mod journal;
 mod nats;
@@ -10,6 +11,7 @@ mod workload;
 
 use std::{fmt, time::Duration};
 
+pub use agentwire::{AgentWireOptions, agentwire, agentwire_holder};
 pub use engine::{EngineOptions, engine};
 pub use journal::{JournalOptions, journal};
 pub use nats::{NatsBenchOptions, nats};

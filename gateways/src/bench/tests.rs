@@ -14,7 +14,17 @@ fn every_figure_can_be_measured() {
         ..JournalOptions::new(folder.path())
     })
     .unwrap();
-    for report in [engine, journal] {
+    let agentwire = agentwire(&AgentWireOptions {
+        senders: 8,
+        sends_each: 2,
+        waiting: 110,
+        idle: Duration::from_millis(50),
+        woken: 10,
+        runs: 2,
+        ..AgentWireOptions::new(folder.path())
+    })
+    .unwrap();
+    for report in [engine, journal, agentwire] {
         assert!(report.figures.iter().all(|figure| figure.median > 0.0), "{report}");
         assert_eq!(report.to_json()["figures"].as_array().unwrap().len(), report.figures.len());
         assert_eq!(report.to_string().lines().count(), report.figures.len() + 1);
