@@ -8,6 +8,7 @@ mod match_page;
 mod practice_page;
 pub mod replay;
 pub mod replay_check;
+mod session_page;
 
 use crate::arena::Arena;
 use axum::{Router, routing::get};
@@ -17,6 +18,7 @@ pub fn routes() -> Router<Arena> {
     Router::new()
         .route("/", get(home::page))
         .route("/practice", get(practice_page::page))
+        .route("/s", get(session_page::page))
         .route("/m/{id}", get(match_page::page_or_json))
         .route("/m/{id}/events", get(events::stream))
         .route("/assets/{name}", get(assets::file))

@@ -22,7 +22,7 @@ mod printed;
 mod printed_words;
 mod read;
 mod receive;
-mod relay;
+pub(crate) mod relay;
 mod restart;
 mod send;
 mod sentences;

@@ -10,25 +10,25 @@ use std::{
 use tokio::task::JoinHandle;
 
 /// What most tests set the pause of failed receives to; one test has the default.
-pub(super) const PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 
 /// A relay in a process of its own.
-pub(super) struct Relay {
-    pub(super) served: Served,
+pub(crate) struct Relay {
+    pub(crate) served: Served,
 }
 
 impl Relay {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::with(&[], &[])
     }
 
     /// With these settings below `agentwire`, by their name in an environment variable, and these flags.
-    pub(super) fn with(settings: &[(&str, &str)], flags: &[&str]) -> Self {
+    pub(crate) fn with(settings: &[(&str, &str)], flags: &[&str]) -> Self {
         Self::over(None, settings, flags)
     }
 
     /// Over a data folder that is there already.
-    pub(super) fn over(data: Option<PathBuf>, settings: &[(&str, &str)], flags: &[&str]) -> Self {
+    pub(crate) fn over(data: Option<PathBuf>, settings: &[(&str, &str)], flags: &[&str]) -> Self {
         let pause = ("FAILED_RECEIVE_PAUSE_S", "1");
         let all = [pause].into_iter().chain(settings.iter().copied());
         let variables = all.map(|(name, value)| (format!("ARENA_AGENTWIRE__{name}"), value.to_owned()));
@@ -38,20 +38,20 @@ impl Relay {
     }
 
     /// A path's URL.
-    pub(super) fn at(&self, path: &str) -> String {
+    pub(crate) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.served.url)
     }
 
-    pub(super) async fn create(&self) -> Session {
+    pub(crate) async fn create(&self) -> Session {
         Session::of(Request::post(self.at("/v2/s")).send().await)
     }
 
-    pub(super) async fn create_owned(&self) -> Session {
+    pub(crate) async fn create_owned(&self) -> Session {
         Session::of(Request::post(self.at("/v2/s?owned")).send().await)
     }
 
     /// Moves the clock of a relay with `--test-clock`.
-    pub(super) async fn advance(&self, by: Duration) {
+    pub(crate) async fn advance(&self, by: Duration) {
         let by_ms = u64::try_from(by.as_millis()).unwrap();
         let (status, said) = self.served.post("/dev/clock", None, &json!({"advance_ms": by_ms})).await;
         assert_eq!(status, 200, "{said}");
@@ -60,8 +60,8 @@ impl Relay {
 
 /// A session by its link.
 #[derive(Debug, Clone)]
-pub(super) struct Session {
-    pub(super) link: String,
+pub(crate) struct Session {
+    pub(crate) link: String,
 }
 
 impl Session {
@@ -71,34 +71,34 @@ impl Session {
     }
 
     /// The secret part of its link.
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         self.link.rsplit('/').next().unwrap()
     }
 
     /// The same session where the relay listens now.
-    pub(super) fn moved(&self, relay: &Relay) -> Self {
+    pub(crate) fn moved(&self, relay: &Relay) -> Self {
         Self { link: moved(&self.link, relay) }
     }
 
-    pub(super) async fn try_join(&self, name: &str, token: Option<&str>) -> Answer {
+    pub(crate) async fn try_join(&self, name: &str, token: Option<&str>) -> Answer {
         Request::post(format!("{}/join?as={name}", self.link)).token(token).send().await
     }
 
-    pub(super) async fn join(&self, name: &str) -> Me {
+    pub(crate) async fn join(&self, name: &str) -> Me {
         Me::of(&self.try_join(name, None).await.is(200))
     }
 
-    pub(super) async fn join_with(&self, name: &str, token: &str) -> Me {
+    pub(crate) async fn join_with(&self, name: &str, token: &str) -> Me {
         Me::of(&self.try_join(name, Some(token)).await.is(200))
     }
 
     /// Reads without joining. The query is as it stands after the path.
-    pub(super) async fn read(&self, query: &str) -> Answer {
+    pub(crate) async fn read(&self, query: &str) -> Answer {
         Request::get(format!("{}/log{query}", self.link)).send().await
     }
 
     /// All entries, as they stand in the log.
-    pub(super) async fn entries(&self) -> Vec<Value> {
+    pub(crate) async fn entries(&self) -> Vec<Value> {
         let mut entries = Vec::new();
         loop {
             let after = entries.last().map_or(0, number);
@@ -111,12 +111,12 @@ impl Session {
     }
 
     /// Who is in, as a reader sees it.
-    pub(super) async fn presence(&self) -> Value {
+    pub(crate) async fn presence(&self) -> Value {
         Received::of(&self.read("?after=1000000&wait=0").await.is(200)).presence
     }
 
     /// Waits until the presence is as it must become.
-    pub(super) async fn shows(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn shows(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let presence = self.presence().await;
@@ -129,100 +129,100 @@ impl Session {
     }
 
     /// Waits until a participant is receiving.
-    pub(super) async fn receiving(&self, name: &str) {
+    pub(crate) async fn receiving(&self, name: &str) {
         self.shows("receiving", |presence| presence[name]["receiving"] == true).await;
     }
 
     /// Waits until nothing of it is left. What it asks for meanwhile nobody gets, so that it changes nothing.
-    pub(super) async fn gone(&self) {
+    pub(crate) async fn gone(&self) {
         until("its end", async || self.try_join("*", None).await.status == 404).await;
     }
 
     /// A read that waits.
-    pub(super) fn reading(&self, query: &str) -> Waiting {
+    pub(crate) fn reading(&self, query: &str) -> Waiting {
         Waiting::on(Request::get(format!("{}/log{query}", self.link)))
     }
 }
 
 /// A participant by its own link.
 #[derive(Debug, Clone)]
-pub(super) struct Me {
-    pub(super) link: String,
-    pub(super) name: String,
+pub(crate) struct Me {
+    pub(crate) link: String,
+    pub(crate) name: String,
     /// The number of its join entry.
-    pub(super) n: u64,
+    pub(crate) n: u64,
 }
 
 impl Me {
     #[track_caller]
-    pub(super) fn of(answer: &Answer) -> Self {
+    pub(crate) fn of(answer: &Answer) -> Self {
         let value = answer.json();
         let text = |key: &str| value[key].as_str().unwrap_or_else(|| panic!("{key}: {value}")).to_owned();
         Self { link: text("link"), name: text("name"), n: number(&value) }
     }
 
-    pub(super) fn moved(&self, relay: &Relay) -> Self {
+    pub(crate) fn moved(&self, relay: &Relay) -> Self {
         Self { link: moved(&self.link, relay), ..self.clone() }
     }
 
     /// Sends a text and gives its number.
-    pub(super) async fn send(&self, text: &str) -> u64 {
+    pub(crate) async fn send(&self, text: &str) -> u64 {
         number(&Request::post(&self.link).body(text).send().await.is(200).json())
     }
 
     /// Sends bytes of a type and gives their number.
-    pub(super) async fn send_as(&self, kind: &str, bytes: impl Into<Vec<u8>>) -> u64 {
+    pub(crate) async fn send_as(&self, kind: &str, bytes: impl Into<Vec<u8>>) -> u64 {
         let request = Request::post(&self.link).header("Content-Type", kind).body(bytes);
         number(&request.send().await.is(200).json())
     }
 
     /// Receives, whatever the answer. The query is as it stands after the path.
-    pub(super) async fn get(&self, query: &str) -> Answer {
+    pub(crate) async fn get(&self, query: &str) -> Answer {
         Request::get(format!("{}{query}", self.link)).send().await
     }
 
-    pub(super) async fn receive(&self, query: &str) -> Received {
+    pub(crate) async fn receive(&self, query: &str) -> Received {
         Received::of(&self.get(query).await.is(200))
     }
 
     /// Begins a receive and waits until others see it waiting.
-    pub(super) async fn waiting(&self, session: &Session, query: &str) -> Waiting {
+    pub(crate) async fn waiting(&self, session: &Session, query: &str) -> Waiting {
         let waiting = self.begins(query);
         session.receiving(&self.name).await;
         waiting
     }
 
     /// Begins a receive.
-    pub(super) fn begins(&self, query: &str) -> Waiting {
+    pub(crate) fn begins(&self, query: &str) -> Waiting {
         Waiting::on(Request::get(format!("{}{query}", self.link)))
     }
 
-    pub(super) async fn post(&self, operation: &str) -> Answer {
+    pub(crate) async fn post(&self, operation: &str) -> Answer {
         Request::post(format!("{}/{operation}", self.link)).send().await
     }
 
-    pub(super) async fn leave(&self) -> u64 {
+    pub(crate) async fn leave(&self) -> u64 {
         number(&self.post("leave").await.is(200).json())
     }
 
     /// Its read position, as everyone sees it.
-    pub(super) async fn position(&self, session: &Session) -> u64 {
+    pub(crate) async fn position(&self, session: &Session) -> u64 {
         session.presence().await[&self.name]["read"].as_u64().expect("it is in")
     }
 }
 
 /// What a receive or read returned.
 #[derive(Debug, Clone)]
-pub(super) struct Received {
-    pub(super) entries: Vec<Value>,
-    pub(super) presence: Value,
+pub(crate) struct Received {
+    pub(crate) entries: Vec<Value>,
+    pub(crate) presence: Value,
     /// The lines as they came.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
 }
 
 impl Received {
     #[track_caller]
-    pub(super) fn of(answer: &Answer) -> Self {
+    pub(crate) fn of(answer: &Answer) -> Self {
         let text = String::from_utf8(answer.body.clone()).expect("lines of JSON are UTF-8");
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let parse = |line: &String| serde_json::from_str::<Value>(line).expect("each line is JSON");
@@ -233,17 +233,17 @@ impl Received {
         Self { entries: values, presence: last["presence"].take(), lines }
     }
 
-    pub(super) fn numbers(&self) -> Vec<u64> {
+    pub(crate) fn numbers(&self) -> Vec<u64> {
         self.entries.iter().map(number).collect()
     }
 
-    pub(super) fn texts(&self) -> Vec<&str> {
+    pub(crate) fn texts(&self) -> Vec<&str> {
         self.entries.iter().filter_map(|entry| entry["text"].as_str()).collect()
     }
 }
 
 /// A receive or read on its way. It is given up when dropped.
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     task: JoinHandle<Answer>,
 }
 
@@ -252,15 +252,15 @@ impl Waiting {
         Self { task: tokio::spawn(request.send()) }
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.task.is_finished()
     }
 
-    pub(super) async fn answer(mut self) -> Answer {
+    pub(crate) async fn answer(mut self) -> Answer {
         (&mut self.task).await.expect("the receive is answered")
     }
 
-    pub(super) async fn received(self) -> Received {
+    pub(crate) async fn received(self) -> Received {
         Received::of(&self.answer().await.is(200))
     }
 }
@@ -273,12 +273,12 @@ impl Drop for Waiting {
 
 /// The `n` of an entry or an answer.
 #[track_caller]
-pub(super) fn number(value: &Value) -> u64 {
+pub(crate) fn number(value: &Value) -> u64 {
     value["n"].as_u64().unwrap_or_else(|| panic!("a number: {value}"))
 }
 
 /// Waits until a condition holds.
-pub(super) async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+pub(crate) async fn until(what: &str, holds: impl AsyncFn() -> bool) {
     let begun = Instant::now();
     while !holds().await {
         assert!(begun.elapsed() < PATIENCE, "{what} did not come");

@@ -1,4 +1,4 @@
-//! A match's page as a real browser shows it.
+//! A real browser, and a match's page as it shows it.
 
 use arena_tests::{
     Agent, Reply, Served,
@@ -28,7 +28,7 @@ const FLAGS: [&str; 8] = [
 ];
 
 /// Where the tests' browser is; none where there is to be none.
-fn path() -> Option<String> {
+pub(super) fn path() -> Option<String> {
     if shared::core_only() {
         return None;
     }
@@ -40,19 +40,21 @@ fn path() -> Option<String> {
 }
 
 /// A browser that is spoken to over a pair of pipes, with one page open. It is killed when dropped.
-struct Browser {
+pub(super) struct Browser {
     child: Child,
     to: File,
     from: BufReader<File>,
     session: String,
     asked: u64,
     /// What the page complained of.
-    complaints: Vec<Value>,
-    folder: TempDir,
+    pub(super) complaints: Vec<Value>,
+    /// What it asked for, as a method and a URL, where `Network.enable` was called.
+    pub(super) requests: Vec<(String, String)>,
+    pub(super) folder: TempDir,
 }
 
 impl Browser {
-    fn open(path: &str, url: &str) -> Self {
+    pub(super) fn open(path: &str, url: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let [to, from, profile] = ["to", "from", "profile"].map(|name| folder.path().join(name));
         assert!(Command::new("mkfifo").args([&to, &from]).status().unwrap().success());
@@ -69,8 +71,8 @@ impl Browser {
             .unwrap();
         let to = File::options().write(true).open(to).unwrap();
         let from = BufReader::new(File::open(from).unwrap());
-        let (session, complaints) = (String::new(), Vec::new());
-        let mut browser = Self { child, to, from, session, asked: 0, complaints, folder };
+        let (session, complaints, requests) = (String::new(), Vec::new(), Vec::new());
+        let mut browser = Self { child, to, from, session, asked: 0, complaints, requests, folder };
         let page = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attach = json!({"targetId": page["targetId"], "flatten": true});
         let attached = browser.call("Target.attachToTarget", &attach);
@@ -82,7 +84,7 @@ impl Browser {
         browser
     }
 
-    fn call(&mut self, method: &str, params: &Value) -> Value {
+    pub(super) fn call(&mut self, method: &str, params: &Value) -> Value {
         self.asked += 1;
         let mut message = json!({"id": self.asked, "method": method, "params": params});
         if !self.session.is_empty() {
@@ -99,6 +101,10 @@ impl Browser {
             if complains {
                 self.complaints.push(answer["params"].clone());
             }
+            if answer["method"] == "Network.requestWillBeSent" {
+                let text = |name: &str| answer["params"]["request"][name].as_str().unwrap().to_owned();
+                self.requests.push((text("method"), text("url")));
+            }
             if answer["id"] == self.asked {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
                 return answer["result"].clone();
@@ -107,7 +113,7 @@ impl Browser {
     }
 
     /// The value of an expression on the page.
-    fn value(&mut self, expression: &str) -> Value {
+    pub(super) fn value(&mut self, expression: &str) -> Value {
         let result = self.call("Runtime.evaluate", &json!({"expression": expression, "returnByValue": true}));
         assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
         result["result"]["value"].clone()
@@ -127,7 +133,8 @@ impl Browser {
         }
     }
 
-    fn until(&mut self, expression: &str) {
+    /// Waits until an expression on the page is true.
+    pub(super) fn until(&mut self, expression: &str) {
         let begun = Instant::now();
         while self.value(expression) != true {
             assert!(begun.elapsed() < PATIENCE, "{expression}: {}", self.value("document.body.innerText"));

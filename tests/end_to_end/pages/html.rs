@@ -128,6 +128,22 @@ async fn the_practice_page_says_how_to_bring_an_agent_and_its_calls_work_as_prin
 }
 
 #[tokio::test]
+async fn the_page_of_a_session_asks_for_a_link_and_sends_nothing_by_itself() {
+    let arena = Served::start();
+    let html = page(&arena, "/s").await;
+    has(&html, &["The session's link", "Your name in the session", "Message", "Who is in", "Leave"]);
+    assert!(
+        !html.contains("name=\"link\"") && !html.contains("name=\"name\""),
+        "no form puts it into an address"
+    );
+    for script in ["session.js", "session-relay.js", "session-view.js"] {
+        let response = arena.client().get(format!("{}/assets/{script}", arena.url)).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{script}");
+        assert_eq!(response.headers()["content-type"], "text/javascript; charset=utf-8", "{script}");
+    }
+}
+
+#[tokio::test]
 async fn health_and_readiness_answer_in_json() {
     let arena = Served::start();
     let (status, health) = arena.get("/healthz", None).await;

@@ -3,4 +3,5 @@
 mod browser;
 mod html;
 mod live;
+mod session;
 mod shape;
