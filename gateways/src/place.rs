@@ -109,7 +109,7 @@ pub(crate) fn options(settings: &Settings) -> Result<NatsOptions> {
 }
 
 /// The vault that all processes share; its key is the same on each of them.
-async fn shared_vault(nats: &Nats, settings: &Settings) -> Result<Vault> {
+pub(crate) async fn shared_vault(nats: &Nats, settings: &Settings) -> Result<Vault> {
     let path = settings.vault_key_file();
     let key = VaultKey::load(&path, false).with_context(|| {
         format!(

@@ -57,7 +57,8 @@ impl Relay {
     /// The session is over, or the journal takes nothing now.
     pub(super) async fn acknowledge(&self, room: &Arc<Room>, who: u32, upto: u64) -> Result<(), Failure> {
         let read = upto.min(room.last());
-        if read <= room.read_of(who) {
+        // Whoever the end of the session answers has nothing to acknowledge any more.
+        if read <= room.read_of(who) || room.is_over() {
             return Ok(());
         }
         let (tell, told) = oneshot::channel();

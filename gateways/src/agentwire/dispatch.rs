@@ -63,23 +63,30 @@ impl Relay {
         let token = Token::of(request.headers());
         let presented = token.as_ref();
         let client = Client::of(held.peer(), request.headers(), &self.limits.trusted);
+        // What is done before anything waits is kept apart, and gone by then: what waits takes no room for it.
         match operation {
-            Operation::Create => self.create(query, &client).await,
-            Operation::Join { address } => self.join(address, query, presented).await,
-            Operation::Rejoin { address, secret } => self.rejoin(address, secret, query, presented).await,
+            Operation::Create => Box::pin(self.create(query, &client)).await,
+            Operation::Join { address } => Box::pin(self.join(address, query, presented)).await,
+            Operation::Rejoin { address, secret } => {
+                Box::pin(self.rejoin(address, secret, query, presented)).await
+            }
             Operation::Send { address, secret } => Box::pin(self.send(address, secret, query, request)).await,
-            Operation::Leave { address, secret } => self.leave(address, secret, query).await,
-            Operation::Fetch { address, secret, n } => self.fetch(address, secret, n, query, presented).await,
-            Operation::FetchRead { address, n } => self.fetch_read(address, n, query, presented).await,
+            Operation::Leave { address, secret } => Box::pin(self.leave(address, secret, query)).await,
+            Operation::Fetch { address, secret, n } => {
+                Box::pin(self.fetch(address, secret, n, query, presented)).await
+            }
+            Operation::FetchRead { address, n } => {
+                Box::pin(self.fetch_read(address, n, query, presented)).await
+            }
             Operation::Receive { address, secret } => {
                 // What waits keeps nothing of the request.
                 drop(request);
-                let receive = self.receive(address, secret, query, presented).await?;
+                let receive = Box::pin(self.receive(address, secret, query, presented)).await?;
                 self.run(receive, held, client).await
             }
             Operation::Read { address } => {
                 drop(request);
-                let read = self.read(address, query, token).await?;
+                let read = Box::pin(self.read(address, query, token)).await?;
                 self.run(read, held, client).await
             }
         }

@@ -17,6 +17,8 @@ use std::{
 
 /// How many receives and reads one client keeps waiting.
 const WAITING_MAX: usize = 4_096;
+/// How many clients there may be before those that have nothing any more are forgotten.
+const CLIENTS_MAX: usize = 65_536;
 /// Before a client at its limit comes again, in seconds.
 const RETRY_AFTER_S: u32 = 60;
 /// Behind this many leading bits a network's own IPv6 addresses count as one client.
@@ -137,8 +139,15 @@ impl Limits {
     ) -> Result<Option<Creating>, Failure> {
         let Some(most) = self.sessions_max else { return Ok(None) };
         let mut sessions = locked(&self.sessions);
+        let counts = |session: &Session| !session.created.load(Ordering::SeqCst) || is_open(session.id);
+        if sessions.len() >= CLIENTS_MAX {
+            sessions.retain(|_, own| {
+                own.retain(counts);
+                !own.is_empty()
+            });
+        }
         let own = sessions.entry(client.clone()).or_default();
-        own.retain(|session| !session.created.load(Ordering::SeqCst) || is_open(session.id));
+        own.retain(counts);
         if own.len() as u64 >= most {
             return Err(full("sessions"));
         }

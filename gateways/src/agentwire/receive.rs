@@ -114,10 +114,10 @@ impl Relay {
         let deadline = wait.map(|wait| Instant::now() + wait);
         let receiving = Receiving::begin(self, room, who);
         if let (Who::Participant(number), Some(read)) = (who, begins_with) {
-            self.acknowledge(room, number, read).await?;
+            Box::pin(self.acknowledge(room, number, read)).await?;
         }
         let (seen, presence) = loop {
-            let seen = self.look(room, who, &wants, None).await?;
+            let seen = Box::pin(self.look(room, who, &wants, None)).await?;
             if !seen.lines.is_empty() || wait == Some(Duration::ZERO) {
                 let presence = room.presence_for(who);
                 break (seen, presence);
@@ -126,7 +126,7 @@ impl Relay {
             wants.after = wants.after.max(seen.covered);
             let account = match who {
                 Who::Participant(number) => {
-                    self.tell_waiting(room).await?;
+                    Box::pin(self.tell_waiting(room)).await?;
                     room.account_of(number)
                 }
                 Who::Reader => None,
@@ -143,15 +143,15 @@ impl Relay {
                 Err(None) => continue,
                 Err(Some(woken)) => ended(woken)?,
             };
-            let seen = self.look(room, who, &wants, Some(ended.upto)).await?;
+            let seen = Box::pin(self.look(room, who, &wants, Some(ended.upto))).await?;
             break (seen, ended.presence);
         };
         if let (Who::Participant(number), None) = (who, begins_with) {
-            self.acknowledge(room, number, seen.covered).await?;
+            Box::pin(self.acknowledge(room, number, seen.covered)).await?;
         }
         drop(receiving);
         if who != Who::Reader {
-            self.tell_received(room).await;
+            Box::pin(self.tell_received(room)).await;
         }
         Ok(reply::lines(&seen.lines, &presence))
     }

@@ -98,6 +98,17 @@ async fn whoever_waits_as_the_session_ends_is_answered() {
 }
 
 #[tokio::test]
+async fn the_last_leavers_own_receive_returns_whatever_it_would_acknowledge() {
+    let relay = Relay::start();
+    let session = relay.create().await;
+    let luis = session.join("luis").await;
+    let waiting = luis.waiting(&session, "").await;
+    luis.leave().await;
+    assert_eq!(waiting.received().await.entries.len(), 0);
+    session.gone().await;
+}
+
+#[tokio::test]
 async fn a_session_lives_while_anyone_is_in_it() {
     let relay = Relay::start();
     let session = relay.create().await;

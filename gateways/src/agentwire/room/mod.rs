@@ -239,6 +239,11 @@ impl Room {
         inner.named = inner.people.iter().all(|person| person.name.is_some());
     }
 
+    /// Whether the session has ended.
+    pub(in crate::agentwire) fn is_over(&self) -> bool {
+        self.inner().ended
+    }
+
     /// The number of the last entry.
     pub(in crate::agentwire) fn last(&self) -> u64 {
         self.inner().last
