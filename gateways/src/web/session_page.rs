@@ -10,7 +10,7 @@ use maud::{Markup, html};
 pub(super) async fn page(State(arena): State<Arena>) -> Html<String> {
     let content = html! {
         main.session data-relay=(arena.public_url()) {
-            h1 tabindex="-1" { "Session" }
+            h1 { "Session" }
             noscript { p { "This page needs its script: without it nothing is sent and nothing is shown." } }
             p #status role="status" {}
             // Nothing has a name: a browser that sends a form itself puts nothing of it into an address.

@@ -84,6 +84,22 @@ impl Browser {
         self.call("DOM.setFileInputFiles", &params);
     }
 
+    /// The secret of the own link that it keeps.
+    fn kept_secret(&mut self, session: &Session) -> String {
+        let kept = self.value("JSON.stringify(sessionStorage)");
+        let kept = kept.as_str().unwrap();
+        let own = kept.split(session.address()).last().unwrap();
+        let secret: String =
+            own.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+        assert!(secret.len() > 20, "the own link is kept: {kept}");
+        secret
+    }
+
+    fn says(&mut self, text: &str) {
+        let text = json!(text);
+        self.until(&format!("document.querySelector('#status').textContent.includes({text})"));
+    }
+
     /// Exceptions and what the policy forbade; that an answer was an error is said on the page.
     fn faults(&self) -> Vec<&Value> {
         let is_fault = |complaint: &&Value| {
@@ -262,5 +278,46 @@ async fn a_link_is_pasted_and_one_that_is_no_sessions_is_refused_and_forgotten()
     pasted(&mut browser, &over.link);
     browser.joins("luis");
     browser.until("document.querySelector('#name-error').textContent.includes('no such session')");
+    assert!(browser.faults().is_empty(), "{:?}", browser.faults());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_says_that_it_does_not_receive_and_goes_on_without_losing_anything() {
+    let Some(path) = path() else { return };
+    let (relay, session, ada) = begun().await;
+    let mut browser = opened(&path, &relay, &session);
+    browser.joins("luis");
+    browser.is_in("luis");
+    browser.shows_entry(2, "luis (you) joined");
+    let own = format!("{}/{}", session.link, browser.kept_secret(&session));
+
+    // The relay cannot be reached for a while: what was written is kept, and what came meanwhile comes.
+    browser.call("Network.setBlockedURLs", &json!({"urls": ["*/v2/*"]}));
+    browser.types("kept");
+    browser.press("Enter", 0);
+    browser.until("document.querySelector('#text').value === 'kept'");
+    browser.says("Not connected");
+    ada.send("meanwhile").await;
+    browser.call("Network.setBlockedURLs", &json!({"urls": []}));
+    browser.says("Connected again.");
+    browser.shows_entry(3, "meanwhile");
+    browser.press("Enter", 0);
+    browser.shows_entry(4, "kept");
+
+    // Another program receives by the same link: they do not take it from each other for ever.
+    let other = Me { link: own, name: "luis".to_owned(), n: 2 };
+    until("the page's receive", async || session.presence().await["luis"]["receiving"] == true).await;
+    let waiting = other.begins("?after=4");
+    browser.says("Not receiving here");
+    ada.send("to the other").await;
+    assert_eq!(waiting.received().await.texts(), ["to the other"]);
+    assert_eq!(browser.value("document.querySelector('[data-n=\"5\"]')"), Value::Null);
+    browser.value("document.querySelector('#resume').click()");
+    browser.shows_entry(5, "to the other");
+    assert_eq!(browser.value("document.querySelectorAll('[data-n=\"4\"]').length"), 1, "none twice");
+
+    // Whoever left elsewhere is not in here either.
+    other.leave().await;
+    browser.until("document.querySelector('#join').hidden === false");
     assert!(browser.faults().is_empty(), "{:?}", browser.faults());
 }

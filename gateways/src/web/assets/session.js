@@ -22,6 +22,7 @@ let own;
 let last = 0;
 let presence = {};
 let receiving;
+let joining = false;
 let sending = Promise.resolve();
 
 const say = (text) => { at("status").textContent = text; };
@@ -86,9 +87,21 @@ const open = async (text) => {
   else askForName();
 };
 
-/** Joins again by the own link, which tells too whose it is. */
-const goOn = async () => {
+/** One join at a time: a second one would find the name taken by the first. */
+const joinOnce = async (join) => {
+  if (joining) return;
+  joining = true;
+  complain("name", "");
   say("Joining…");
+  try {
+    await join();
+  } finally {
+    joining = false;
+  }
+};
+
+/** Joins again by the own link, which tells too whose it is. */
+const goOn = () => joinOnce(async () => {
   try {
     enter(await relay.rejoin(own.path));
   } catch (failure) {
@@ -97,7 +110,7 @@ const goOn = async () => {
     askForName();
     complain("name", told(failure));
   }
-};
+});
 
 const enter = (joined) => {
   own = { path: new URL(joined.link).pathname, name: joined.name };
@@ -169,7 +182,7 @@ const receive = async () => {
 /** Whether a receive that failed is made again. */
 const mayRetry = (failure) => {
   if (failure.status === 0 || failure.status >= 500) {
-    say(`Not connected: ${failure.message} Trying again.`);
+    say(`Not connected: ${failure.message.replace(/\.$/, "")}. Trying again.`);
     return true;
   }
   if (failure.status === 409) {
@@ -215,14 +228,16 @@ openForm.addEventListener("submit", (event) => {
   open(at("link").value).then(() => { at("link").value = ""; });
 });
 
-joinForm.addEventListener("submit", async (event) => {
+joinForm.addEventListener("submit", (event) => {
   event.preventDefault();
-  complain("name", "");
-  try {
-    enter(await relay.join(session, at("name").value.trim()));
-  } catch (failure) {
-    complain("name", told(failure));
-  }
+  joinOnce(async () => {
+    try {
+      enter(await relay.join(session, at("name").value.trim()));
+    } catch (failure) {
+      say("");
+      complain("name", told(failure));
+    }
+  });
 });
 
 at("again").addEventListener("click", goOn);
