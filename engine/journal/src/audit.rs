@@ -9,7 +9,7 @@ use arena_engine::{Reduction, State, reduce};
 use arena_schema::{
     Command, Hash, LogTime,
     event::Event,
-    id::{AgentId, Partition, RecordNumber},
+    id::{AgentId, Partition, RecordNumber, SessionId},
     record::RecordView,
 };
 use std::collections::BTreeSet;
@@ -105,19 +105,29 @@ pub enum Finding {
 
 /// The kind of `RegisterAgent`, which makes an owner of texts.
 const REGISTER_AGENT: u16 = 0x0101;
+/// The kind of `CreateSession`, which makes one too.
+const CREATE_SESSION: u16 = 0x0701;
 
 /// Who may own a text. A text's own hash is over its sealed bytes alone: whose it is and what it is the record must vouch for.
 #[derive(Default)]
 struct Owners {
     agents: BTreeSet<AgentId>,
+    sessions: BTreeSet<SessionId>,
 }
 
 impl Owners {
-    /// Takes in whoever this record registers, also where the engine refuses it: the texts were sealed before.
+    /// Takes in whoever this record registers or creates, also where the engine refuses it: the texts were sealed before.
     fn learn(&mut self, record: &RecordView<'_>) {
-        for command in record.commands().flatten().filter(|command| command.kind == REGISTER_AGENT) {
-            if let Ok(Command::RegisterAgent(command)) = command.decode() {
-                self.agents.insert(command.id);
+        let makes = |kind| matches!(kind, REGISTER_AGENT | CREATE_SESSION);
+        for command in record.commands().flatten().filter(|command| makes(command.kind)) {
+            match command.decode() {
+                Ok(Command::RegisterAgent(command)) => {
+                    self.agents.insert(command.id);
+                }
+                Ok(Command::CreateSession(command)) => {
+                    self.sessions.insert(command.id);
+                }
+                _ => {}
             }
         }
     }
@@ -135,7 +145,7 @@ impl Owners {
             let unknown = match text.owner {
                 TextOwner::Agent(agent) if self.agents.contains(&agent) => None,
                 TextOwner::Agent(_) => Some("an agent that was never registered"),
-                // No command opens one.
+                TextOwner::Session(session) if self.sessions.contains(&session) => None,
                 TextOwner::Session(_) => Some("a session that was never opened"),
             };
             let why = if missing.contains(text.commitment.0.as_slice()) {
