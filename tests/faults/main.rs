@@ -20,6 +20,7 @@ mod repeats;
 mod restart;
 mod second_process;
 mod secrets;
+mod session_end;
 mod snapshots;
 mod space;
 mod stop;

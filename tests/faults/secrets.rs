@@ -137,7 +137,7 @@ async fn repeated(arena: &Served, marker: &str, endpoint: &str) -> Vec<String> {
     vec![first, second]
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         if entry.path().is_dir() {
@@ -164,7 +164,7 @@ fn assert_clean(bytes: &[u8], marker: &str, secrets: &[String], place: &str) {
 
 /// Every file's bytes; a file that SQLite takes away meanwhile is none.
 #[track_caller]
-fn look_through(data: &Path, marker: &str, secrets: &[String]) {
+pub(crate) fn look_through(data: &Path, marker: &str, secrets: &[String]) {
     for file in files(data) {
         if let Ok(bytes) = fs::read(&file) {
             assert_clean(&bytes, marker, secrets, &file.display().to_string());
@@ -174,7 +174,7 @@ fn look_through(data: &Path, marker: &str, secrets: &[String]) {
 
 /// Every value of every table, as long ones lie in pieces in a file.
 #[track_caller]
-fn look_into_tables(data: &Path, marker: &str, secrets: &[String]) {
+pub(crate) fn look_into_tables(data: &Path, marker: &str, secrets: &[String]) {
     let mut tables_seen = 0;
     for file in files(data).iter().filter(|file| file.extension().is_some_and(|ending| ending == "db")) {
         let connection = Connection::open(file).unwrap();
