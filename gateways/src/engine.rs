@@ -3,12 +3,12 @@
 
 use crate::{
     metrics::{self, Vitals},
-    place::{Place, Taking, connect},
+    place::{Place, Taking, connect, shared_vault},
     settings::{Role, Settings},
     snapshots,
 };
 use anyhow::Result;
-use arena_journal::{Clock, DataDir, SnapshotMaker, StillClock};
+use arena_journal::{Clock, DataDir, Payloads, SnapshotMaker, StillClock, Texts};
 use axum::{Json, Router, extract::State, http::StatusCode, response::Response, routing::get};
 use serde_json::{Value, json};
 use std::{future::Future, sync::Arc};
@@ -29,6 +29,9 @@ impl Engine {
     /// What cannot be reached or does not hold, in words for whoever runs the arena.
     pub async fn open(settings: &Settings, data: DataDir) -> Result<Self> {
         let nats = connect(settings).await?;
+        // What gateways use and may not make; and that this process has their key.
+        let vault = Arc::new(shared_vault(&nats, settings).await?);
+        Payloads::in_objects(&nats, Texts::new(vault)).await?;
         let folder = data.path().to_owned();
         let place = Place::shared(nats, folder, Role::Engine, settings.partitions).await?;
         let clock = if settings.test_clock { Clock::Still(StillClock::now()) } else { Clock::System };

@@ -1,8 +1,12 @@
 //! Whether the process lives, and whether it can do its work.
 
-use crate::{arena::Arena, metrics, problem::Problem};
+use crate::{arena::Arena, metrics, parts::FIRST, problem::Problem};
 use axum::{Json, extract::State, http::StatusCode, response::Response};
 use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long a leader is waited for that is to say that it is there.
+const LEADER_WAIT: Duration = Duration::from_secs(1);
 
 /// 200 while the process answers.
 pub(super) async fn alive() -> Json<Value> {
@@ -17,6 +21,9 @@ pub(super) async fn ready(State(arena): State<Arena>) -> Result<Json<Value>, Pro
             "stopped",
             format!("The sequencer has stopped: {why}."),
         ));
+    }
+    if !arena.parts().caught_up(|partition| partition == FIRST, LEADER_WAIT).await {
+        return Err(Problem::busy("No engine leads, or this gateway is behind the journal.".to_owned()));
     }
     let parts = || arena.parts().iter();
     let records: Vec<u64> = parts().map(|part| part.handle.position().0).collect();

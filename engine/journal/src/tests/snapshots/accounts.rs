@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{
-    ObjectSnapshots,
+    ObjectSnapshots, Vault, VaultKey,
     jetstream::NatsOptions,
     nats_servers::{NatsServers, NatsSetup, left_out},
     tests::{jetstream::setup::Bench, publisher::accounts},
@@ -70,4 +70,26 @@ fn engines_write_snapshots_gateways_read_them_and_nobody_else_reaches_them() {
     }
     assert_eq!(numbers(&writes), [40]);
     assert!(writes.get(PARTITION, RecordNumber(40)).unwrap().unwrap() == snapshot);
+}
+
+#[test]
+fn a_gateway_keeps_and_destroys_keys_in_the_vault_that_an_engine_made() {
+    if left_out() {
+        return;
+    }
+    let bench = Bench::on(NatsServers::one(&NatsSetup { extra: accounts(), ..NatsSetup::default() }));
+    let connect = |user: &str, password: &str| {
+        let file = bench.servers.file(&format!("{user}.txt"), &format!("{user}:{password}\n"));
+        bench.connect_with(&NatsOptions { credentials: Some(file), ..bench.options() })
+    };
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("vault.key");
+    VaultKey::load(&file, true).unwrap();
+    let key = || VaultKey::load(&file, false).unwrap();
+    let engine = Vault::in_bucket(&connect("engine", "e1"), key()).unwrap();
+    let gateway = Vault::in_bucket(&connect("gateway", "g1"), key()).unwrap();
+    gateway.put("agent/one/texts", b"a key").unwrap();
+    assert_eq!(engine.get("agent/one/texts").unwrap().unwrap().as_slice(), b"a key");
+    gateway.destroy("agent/one/texts").unwrap();
+    assert!(gateway.get("agent/one/texts").unwrap().is_none());
 }
