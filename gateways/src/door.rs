@@ -22,7 +22,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, Sleep, sleep_until},
 };
@@ -33,8 +33,23 @@ const DESCRIPTORS_ASSUMED: usize = 1_024;
 const DESCRIPTORS_WANTED: u64 = 65_536;
 /// How many are left for all else, where a process has many.
 const DESCRIPTORS_LEFT: usize = 1_024;
+/// How many connections the system keeps that are yet to be let in, within what it allows; all whom one entry wakes may come again
+/// at once, and who finds no place is cut off.
+const BACKLOG: u32 = 4_096;
 /// How long a connection may be silent both ways; longer than any answer waits, and what streams says something more often.
 pub const SILENCE_MAX: Duration = Duration::from_secs(75);
+
+/// Listens at an address, with room for many who come at once.
+///
+/// # Errors
+/// What the system says.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // So that the same address can be taken again right after a stop.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// A listener with so much room. Who comes when it is full waits for who goes.
 pub struct Door {

@@ -2,7 +2,7 @@
 //! that waits costs, and how soon one entry is at all who wait for it. The relay keeps all in a folder on disk, as ever.
 
 use super::{BenchError, Figure, Report, Target, per_second};
-use crate::{arena::Arena, metrics, server, settings::Settings};
+use crate::{arena::Arena, door, metrics, server, settings::Settings};
 use axum::{Router, routing::post};
 use bytes::Bytes;
 use rustix::{
@@ -131,7 +131,7 @@ struct Served {
 impl Served {
     async fn start(mut settings: Settings) -> Result<Self, BenchError> {
         settings.agentwire.sessions_per_client_max = None;
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let listener = door::listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
         let address = listener.local_addr()?;
         let keeping = Arena::take_folder(&settings.data).map_err(void)?;
         let arena = Arena::open(settings, format!("http://{address}"), keeping).await.map_err(void)?;

@@ -3,6 +3,7 @@
 use super::{ServeArgs, runtime, terminal::say};
 use crate::{
     arena::Arena,
+    door,
     engine::Engine,
     house,
     place::Keeping,
@@ -46,7 +47,7 @@ fn start_log() {
 async fn serve(settings: Settings) -> Result<ExitCode> {
     let stop = stop_signal()?;
     let data = DataDir::take(&settings.data)?;
-    let listener = TcpListener::bind(settings.listen).await.with_context(|| {
+    let listener = door::listen(settings.listen).with_context(|| {
         format!("cannot listen on {}: is something else there? give another --listen", settings.listen)
     })?;
     let bound = listener.local_addr()?;

@@ -10,6 +10,7 @@ mod acknowledging;
 mod concurrency;
 mod cors;
 mod create_join;
+mod crowds;
 mod entries;
 mod errors;
 mod expiry;
