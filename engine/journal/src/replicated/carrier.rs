@@ -99,8 +99,8 @@ impl Carrier {
         Some(answered.events(0).map(|_| ()))
     }
 
-    /// Brings the next rules that this build knows once every gateway does, one by one. Those that know of partitions are not this
-    /// duty's where there are several: the first opens the others with them, and another has them from its first leader on.
+    /// Brings the next rules that this build knows once every gateway does, one by one. Beside the first, a partition has those that
+    /// know of partitions from its leader's beginning on.
     async fn bring_rules(self) {
         let mut waits = false;
         loop {
@@ -114,7 +114,8 @@ impl Carrier {
             if version > RULES_NEWEST {
                 return;
             }
-            if !known || version == RULES_PARTITIONS && self.peers.are_several() {
+            let begins_with_them = self.peers.are_several() && self.partition != Partition(0);
+            if !known || version == RULES_PARTITIONS && begins_with_them {
                 if !known && !std::mem::replace(&mut waits, true) {
                     tracing::warn!(
                         rules = version.0,
@@ -135,30 +136,24 @@ impl Carrier {
         }
     }
 
-    /// Brings the rules that know of partitions once every gateway knows them, and opens those that are not open.
+    /// Opens the partitions that are not open, as soon as the rules know of them.
     async fn open_partitions(self) {
         loop {
             let mut position = self.position.clone();
             position.mark_unchanged();
-            let next: Option<Command> = {
+            let next = {
                 let state = self.state();
-                if state.rules() < RULES_PARTITIONS {
-                    let known =
-                        state.producers().live().all(|(_, gateway)| gateway.rules_known >= RULES_PARTITIONS);
-                    known.then(|| ActivateRules { version: RULES_PARTITIONS }.into())
-                } else {
-                    let is_open = |other: &Partition| state.outbox().partitions().any(|open| open == *other);
-                    match self.peers.others(self.partition).find(|other| !is_open(other)) {
-                        Some(partition) => Some(OpenPartition { partition }.into()),
-                        None => return,
-                    }
+                let is_open = |other: &Partition| state.outbox().partitions().any(|open| open == *other);
+                match self.peers.others(self.partition).find(|other| !is_open(other)) {
+                    Some(partition) => (state.rules() >= RULES_PARTITIONS).then_some(partition),
+                    None => return,
                 }
             };
-            let Some(command) = next else {
-                tracing::warn!("partitions wait for gateways of an older build to end");
+            let Some(partition) = next else {
                 let _ = tokio::time::timeout(LOOK, position.changed()).await;
                 continue;
             };
+            let command = OpenPartition { partition };
             match self.submit(command).await {
                 None => return,
                 Some(Ok(())) => {}
